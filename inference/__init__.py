@@ -1,0 +1,1 @@
+"""Live speech to feedback, as pure Python: no Django, no sockets, no database."""

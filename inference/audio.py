@@ -1,0 +1,55 @@
+"""Audio as the server hears it: 16 kHz, mono, signed 16-bit little-endian PCM."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+SAMPLE_RATE = 16_000
+BYTES_PER_SAMPLE = 2
+WINDOW_SAMPLES = 512  # Silero VAD accepts exactly 512 samples (32 ms) at 16 kHz.
+WINDOW_BYTES = WINDOW_SAMPLES * BYTES_PER_SAMPLE
+WINDOW_S = WINDOW_SAMPLES / SAMPLE_RATE
+
+
+@dataclass(frozen=True, slots=True)
+class AudioChunk:
+    """A run of PCM16LE samples. `start` is its first sample's index in the answer."""
+
+    start: int
+    pcm: bytes
+
+    @property
+    def samples(self) -> int:
+        return len(self.pcm) // BYTES_PER_SAMPLE
+
+    @property
+    def start_s(self) -> float:
+        return self.start / SAMPLE_RATE
+
+    @property
+    def end_s(self) -> float:
+        return (self.start + self.samples) / SAMPLE_RATE
+
+
+def duration_s(pcm: bytes) -> float:
+    """Length of PCM16LE audio at 16 kHz, in seconds."""
+    return len(pcm) / BYTES_PER_SAMPLE / SAMPLE_RATE
+
+
+async def windows(chunks: AsyncIterator[AudioChunk]) -> AsyncIterator[AudioChunk]:
+    """Re-cut chunks of any length into windows of exactly WINDOW_SAMPLES.
+
+    A jump in `start` (frames the recogniser could not keep up with) restarts the cut there, so window
+    times stay true. A tail shorter than one window is padded with silence: no last syllable is dropped.
+    """
+    held, start = b"", 0
+    async for chunk in chunks:
+        if chunk.start != start + len(held) // BYTES_PER_SAMPLE:
+            held, start = b"", chunk.start
+        held += chunk.pcm
+        while len(held) >= WINDOW_BYTES:
+            yield AudioChunk(start, held[:WINDOW_BYTES])
+            held, start = held[WINDOW_BYTES:], start + WINDOW_SAMPLES
+    if held:
+        yield AudioChunk(start, held.ljust(WINDOW_BYTES, b"\0"))

@@ -1,0 +1,65 @@
+"""What the engines of a process are built from. Filled by the caller from its settings; reads no environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Endpointing:
+    """How silence cuts speech into utterances. Seconds on the audio clock."""
+
+    speech_threshold: float = 0.5
+    silence_threshold: float = 0.35
+    onset_s: float = 0.096
+    preroll_s: float = 0.3
+    eager_s: float = 0.2  # pause after which the open utterance is decoded in advance
+    stop_s: float = 0.5  # pause that closes an utterance
+    max_utterance_s: float = 27.0  # + 2 s of margin stays inside Whisper's 30 s
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTaking:
+    """The three clocks of a turn: silence since the last word, in seconds."""
+
+    soft_s: float = 0.7
+    soft_unfinished_s: float = 1.2
+    soft_hanging_s: float = 2.0
+    hard_s: float = 2.5
+    hard_unfinished_s: float = 3.0
+    hard_hanging_s: float = 4.0
+    thinking_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class RecognizerConfig:
+    model_dir: Path | None
+    device: str = "cpu"
+    compute_type: str = "int8"
+    threads: int = 2
+    late_s: float = 1.0  # a final later than this is shown as low-confidence
+    kill_after_s: float = 4.0  # + the length of the audio being decoded
+    nice: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LlmConfig:
+    """OpenAI-compatible servers, first tier first. All in seconds."""
+
+    urls: tuple[str, ...] = ()
+    model: str = ""
+    api_key: str = ""
+    connect_s: float = 1.0
+    first_token_s: float = 2.5
+    between_tokens_s: float = 1.5
+    total_s: float = 5.0
+    max_bytes: int = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class SessionConfig:
+    endpointing: Endpointing = field(default_factory=Endpointing)
+    turn_taking: TurnTaking = field(default_factory=TurnTaking)
+    partial_every_s: float = 0.8
+    late_s: float = 1.0

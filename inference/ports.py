@@ -1,0 +1,165 @@
+"""What the live session needs from engines. Adapters implement these; nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+from inference.assessment import Answer, Assessment, Dimension, DimensionScore, Language, Word
+from inference.audio import AudioChunk
+
+
+class EngineError(Exception):
+    """An engine could not do its work."""
+
+
+class EngineUnavailable(EngineError):
+    """Worth trying another engine: down, full, broken circuit or past its deadline."""
+
+
+class EngineBusy(EngineUnavailable):
+    """No free slot in time. The engine itself is healthy."""
+
+
+class RequestRejected(EngineError):
+    """Not worth trying again anywhere: the request itself is wrong."""
+
+
+class Priority(IntEnum):
+    """Who goes first at a shared engine; lower is sooner."""
+
+    FINAL = 0
+    PARTIAL = 1
+    ANALYSIS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """Audio to recognise: PCM16LE at 16 kHz, mono, 0 < length <= 30 s.
+
+    `language` None lets the engine detect it. `terms` are names likely to be said.
+    `full_window` asks for Whisper's own 30 s window instead of the cut one.
+    """
+
+    pcm: bytes
+    language: Language | None
+    terms: tuple[str, ...] = ()
+    full_window: bool = False
+    with_words: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was heard. Word times are seconds from the start of the given audio.
+
+    `confidence` is the mean word probability, 0-1. `low_confidence` is the engine's own verdict: a guard
+    (repetition, truncation) still failed after the one retry, or the words are too unsure to build on.
+    `decode_s` is the time the engine worked, without waiting; `retried` says that the 30 s window was needed.
+    """
+
+    text: str
+    language: Language
+    words: tuple[Word, ...] = ()
+    confidence: float = 0.0
+    low_confidence: bool = False
+    decode_s: float = 0.0
+    retried: bool = False
+
+
+class VoiceStream(Protocol):
+    """The voice detector of one answer; stateful, windows must come in order."""
+
+    async def probability(self, window: AudioChunk) -> float:
+        """0.0-1.0 for one window of exactly 512 samples. Raises EngineUnavailable when the detector is gone."""
+
+
+class VoiceDetector(Protocol):
+    """Shared by all sessions of a process, which batches their windows."""
+
+    def stream(self) -> VoiceStream:
+        """A fresh state for one answer."""
+
+    async def aclose(self) -> None: ...
+
+
+class Recognizer(Protocol):
+    """Speech to text, shared by all sessions of a process."""
+
+    async def transcribe(self, speech: Speech, priority: Priority) -> Transcript:
+        """Transcribe one utterance.
+
+        Waits for its turn by (priority, arrival). A running decode is killed only after 4 s + the audio's
+        length; waiting never counts. Cancelling gives a waiting request up at once and lets a running one end
+        unheard. Silence and noise give text "". Raises EngineUnavailable (worker lost twice, no model) or
+        RequestRejected (empty, odd or over-long audio).
+        """
+
+    async def aclose(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePiece:
+    """The whole answer's score, 0-10 with one decimal, already inside its bounds."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class WeaknessPiece:
+    """Growing text of the biggest weakness; pieces are concatenated."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DimensionPiece:
+    """Opens the details of one dimension (its value and quotes are complete here)."""
+
+    score: DimensionScore
+
+
+@dataclass(frozen=True, slots=True)
+class DetailPiece:
+    """Growing text of one dimension's comment; pieces are concatenated."""
+
+    dimension: Dimension
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssessmentDone:
+    """The last piece: everything the earlier ones said, as one value."""
+
+    assessment: Assessment
+
+
+AssessmentPiece = ScorePiece | WeaknessPiece | DimensionPiece | DetailPiece | AssessmentDone
+
+
+class Assessor(Protocol):
+    """Judges one answer as a stream: score, weakness, then each dimension, then done."""
+
+    def assess(self, answer: Answer) -> AsyncIterator[AssessmentPiece]:
+        """Yield pieces in the order ScorePiece, WeaknessPiece+, (DimensionPiece, DetailPiece+)*, AssessmentDone.
+
+        Raises EngineUnavailable before the first piece (late, down, invalid) or after a later one (broken off);
+        what was yielded before must then be taken back. Closing the iterator frees the engine within 1 s.
+        """
+
+    async def aclose(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """What one process's sessions share, already guarded (see bootstrap).
+
+    `recognizer` None: no model can be had, answers are typed. `llm` None: the rules judge alone.
+    `why_text` says in one line why speech is off.
+    """
+
+    voice: VoiceDetector | None
+    recognizer: Recognizer | None
+    llm: Assessor | None
+    why_text: str = ""
