@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class OpsConfig(AppConfig):
+    name = "apps.ops"
+    label = "ops"
+    default_auto_field = "django.db.models.BigAutoField"

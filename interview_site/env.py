@@ -1,0 +1,100 @@
+"""Settings from the environment: each is declared once with its type, default and meaning.
+
+`docs/settings.md` is generated from SETTINGS. A wrong value stops the start with one line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+T = TypeVar("T")
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Setting(Generic[T]):
+    """One environment variable. `shown_default` is what the documentation prints."""
+
+    name: str
+    parse: Callable[[str], T]
+    default: T
+    meaning: str
+    shown_default: str = ""
+
+    def read(self) -> T:
+        """The value in force. Raises ImproperlyConfigured with one line that names the variable."""
+        raw = os.environ.get(self.name, "").strip()
+        if not raw:
+            return self.default
+        try:
+            return self.parse(raw)
+        except ValueError as exc:
+            raise ImproperlyConfigured(f"{self.name}={raw!r}: {exc}") from exc
+
+
+SETTINGS: list[Setting[Any]] = []
+
+
+def setting(name: str, parse: Callable[[str], T], default: T, meaning: str, shown_default: str = "") -> T:
+    """Declare and read one setting."""
+    declared = Setting(name, parse, default, meaning, shown_default)
+    SETTINGS.append(declared)
+    return declared.read()
+
+
+def boolean(raw: str) -> bool:
+    if raw.lower() in {"1", "true", "yes", "on"}:
+        return True
+    if raw.lower() in {"0", "false", "no", "off"}:
+        return False
+    raise ValueError("use 1 or 0")
+
+
+def whole_number(raw: str) -> int:
+    number = int(raw) if raw.isdigit() else 0
+    if number < 1:
+        raise ValueError("use a whole number, 1 or more")
+    return number
+
+
+def text(raw: str) -> str:
+    return raw
+
+
+def path(raw: str) -> Path:
+    return Path(raw).expanduser().resolve()
+
+
+def words(raw: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in raw.split(",") if part.strip())
+
+
+def http_urls(raw: str) -> tuple[str, ...]:
+    """Comma-separated http(s) URLs, without a trailing slash."""
+    urls = tuple(url.rstrip("/") for url in words(raw))
+    for url in urls:
+        if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc:
+            raise ValueError("use URLs such as http://127.0.0.1:8100/v1, separated by commas")
+    return urls
+
+
+def redis_url(raw: str) -> str:
+    if urlsplit(raw).scheme not in {"redis", "rediss", "unix"}:
+        raise ValueError("use redis://host:6379")
+    return raw.rstrip("/")
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    def parse(raw: str) -> str:
+        if raw not in choices:
+            raise ValueError("use one of " + ", ".join(choices))
+        return raw
+
+    return parse

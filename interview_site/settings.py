@@ -1,0 +1,288 @@
+"""Django settings. Every environment variable is declared through env.setting."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from interview_site import env
+
+BASE_DIR = env.ROOT
+VAR_DIR = env.setting(
+    "VAR_DIR",
+    env.path,
+    BASE_DIR / "var",
+    "Where Viva keeps its database, recordings, models and logs.",
+    "var/",
+)
+DEBUG = env.setting(
+    "DEBUG", env.boolean, True, "1 on a laptop; 0 in production (then SECRET_KEY is required).", "1"
+)
+
+
+def _development_secret() -> str:
+    """A random key kept in var/, so that a laptop's sign-ins survive a restart."""
+    kept = VAR_DIR / "secret_key"
+    try:
+        return kept.read_text()
+    except OSError:
+        key = secrets.token_urlsafe(50)
+    try:
+        VAR_DIR.mkdir(parents=True, exist_ok=True)
+        kept.touch(mode=0o600)
+        kept.write_text(key)
+    except OSError as exc:
+        raise ImproperlyConfigured(
+            f"{VAR_DIR} cannot be written ({exc.strerror}). Make it writable, or set VAR_DIR to a folder that is."
+        ) from exc
+    return key
+
+
+SECRET_KEY = env.setting(
+    "SECRET_KEY", env.text, "", "Signs sessions and tokens. Required when DEBUG=0.", "made once, kept in var/"
+)
+if not SECRET_KEY:
+    if not DEBUG:
+        raise ImproperlyConfigured(
+            "SECRET_KEY is empty. Set it to 50 or more random characters when DEBUG=0."
+        )
+    SECRET_KEY = _development_secret()
+
+ALLOWED_ORIGINS = env.setting(
+    "ALLOWED_ORIGINS",
+    env.http_urls,
+    (),
+    "Origins that may open pages and sockets, such as https://interviews.example.org. Scheme and port count.",
+    "any host of this machine when DEBUG=1",
+)
+ALLOWED_HOSTS = [origin.split("//")[1].split(":")[0] for origin in ALLOWED_ORIGINS] or (
+    ["localhost", "127.0.0.1", "[::1]", "testserver"] if DEBUG else []
+)
+CSRF_TRUSTED_ORIGINS = list(ALLOWED_ORIGINS)
+
+INSTALLED_APPS = [
+    "apps.ops",  # before daphne: its runserver brings Redis and the worker up
+    "daphne",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "channels",
+    "django_htmx",
+    "django_prometheus",
+    "allauth",
+    "allauth.account",
+    "apps.accounts",
+    "apps.interviews",
+    "apps.assessment",
+    "apps.privacy",
+    "apps.recruiting",
+    "apps.live",
+]
+MIDDLEWARE = [
+    "django_prometheus.middleware.PrometheusBeforeMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "apps.ops.middleware.permissions_policy",
+    "django_htmx.middleware.HtmxMiddleware",
+    "django_prometheus.middleware.PrometheusAfterMiddleware",
+]
+ROOT_URLCONF = "interview_site.urls"
+ASGI_APPLICATION = "interview_site.asgi.application"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+            ]
+        },
+    }
+]
+
+DATABASE_URL = env.setting(
+    "DATABASE_URL", env.text, "", "postgres://user:password@host/name, or sqlite:///path.", "SQLite in var/"
+)
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": environ.Env.db_url_config(DATABASE_URL or f"sqlite:///{VAR_DIR / 'viva.sqlite3'}")
+}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = {
+        # IMMEDIATE takes the write lock at BEGIN: two writers wait instead of failing halfway.
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;",
+    }
+else:
+    DATABASES["default"]["CONN_MAX_AGE"] = 60
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = env.setting(
+    "REDIS_URL", env.redis_url, "", "redis://host:6379", "an embedded server on a free port"
+)
+_REDIS = (
+    REDIS_URL or "redis://127.0.0.1:6379"
+)  # runserver sets REDIS_URL before the embedded server's children start
+CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
+    "default": {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        # redis-py 8 gives up a blocking read after 5 s, which would kill every idle socket.
+        "CONFIG": {"hosts": [{"address": _REDIS + "/1", "socket_timeout": None}]},
+    }
+}
+CELERY_BROKER_URL = _REDIS + "/0"
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_DEFAULT_QUEUE = "analysis"
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "queue_order_strategy": "priority",
+    "priority_steps": list(range(10)),
+    "sep": ":",
+    "visibility_timeout": 120,
+    "socket_connect_timeout": 1,
+}
+CELERY_TASK_PUBLISH_RETRY = False  # the outbox tries again; a request never waits for a broker
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_ADAPTER = "apps.accounts.adapter.InvitedOnlyAdapter"
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "/recruiting/"
+LOGOUT_REDIRECT_URL = "/"
+EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+
+LANGUAGE_CODE = env.setting(
+    "LANGUAGE_CODE",
+    env.one_of("en", "zh-hans"),
+    "en",
+    "The pages' language where the browser asks for none of ours: en or zh-hans.",
+)
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+MEDIA_ROOT = VAR_DIR / "media"
+SPOOL_DIR = VAR_DIR / "spool"
+
+MODELS_DIR = env.setting("MODELS_DIR", env.path, VAR_DIR / "models", "Where speech models lie.", "var/models")
+ASR_MODEL = env.setting(
+    "ASR_MODEL", env.text, "base", "Speech model: a name of `manage.py models list`, or the path of a folder."
+)
+ASR_DEVICE = env.setting(
+    "ASR_DEVICE", env.one_of("cpu", "cuda", "auto"), "cpu", "Where it runs: cpu, cuda or auto."
+)
+ASR_THREADS = env.setting("ASR_THREADS", env.whole_number, 2, "CPU threads of the live speech process.")
+LLM_URLS = env.setting(
+    "LLM_URLS",
+    env.http_urls,
+    (),
+    "OpenAI-compatible base URLs, first tier first, such as http://127.0.0.1:8100/v1.",
+    "none: the rule engine judges alone",
+)
+LLM_MODEL = env.setting("LLM_MODEL", env.text, "", "Model name to ask for.", "the server's first model")
+LLM_API_KEY = env.setting("LLM_API_KEY", env.text, "", "Sent as a bearer token to LLM_URLS.", "none")
+MAX_LIVE_SESSIONS = env.setting(
+    "MAX_LIVE_SESSIONS", env.whole_number, 10, "Live interviews one web process takes before it answers 429."
+)
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_AGE = 60 * 60 * 24 * 14
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+if not DEBUG:
+    SECURE_SSL_REDIRECT = env.setting(
+        "SECURE_SSL_REDIRECT",
+        env.boolean,
+        True,
+        "Send http to https. 0 behind a proxy that already does.",
+        "1",
+    )
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 31_536_000
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+
+_SELF = "'self'"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [_SELF],
+        "script-src": [_SELF],
+        "style-src": [_SELF],
+        "img-src": [_SELF, "data:"],
+        "media-src": [_SELF, "blob:"],
+        "connect-src": [_SELF],
+        "worker-src": [_SELF],
+        "object-src": ["'none'"],
+        "base-uri": [_SELF],
+        "form-action": [_SELF],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+LOG_LEVEL = env.setting(
+    "LOG_LEVEL", env.one_of("DEBUG", "INFO", "WARNING", "ERROR"), "INFO", "How much is logged."
+)
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "stream": sys.stderr}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {
+        "django.channels.server": {"level": "WARNING"},
+        "daphne": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+        "asyncio": {"level": "WARNING"},
+    },
+}
+TEST_RUNNER = "django.test.runner.DiscoverRunner"
