@@ -72,12 +72,12 @@ def test_silence_gives_nothing_but_the_clock() -> None:
 
 
 def test_speech_begins_pauses_and_ends() -> None:
-    sounds = hear(script((SILENCE, 1), (SPEECH, 0.7), (SILENCE, 1)))
+    sounds = hear(script((SILENCE, 1), (SPEECH, 0.4), (SILENCE, 1)))
     assert names(sounds) == ["Onset", "Pause", "UtteranceEnded"]
     (utterance,) = ended(sounds)
     assert utterance.number == 1
-    assert abs(utterance.speech_end_s - 1.7) <= WINDOW_S
-    assert abs(utterance.voiced_s - 0.7) <= WINDOW_S
+    assert abs(utterance.speech_end_s - 1.4) <= WINDOW_S
+    assert abs(utterance.voiced_s - 0.4) <= WINDOW_S
 
 
 def test_the_pause_is_announced_after_the_eager_time_and_the_end_after_the_stop_time() -> None:
@@ -202,8 +202,9 @@ def test_a_gap_in_the_audio_is_never_joined_over() -> None:
 
 
 def test_every_window_is_closed_by_the_clock() -> None:
-    audio = windows(3)
-    sounds = hear(script((SILENCE, 1), (SPEECH, 1), (SILENCE, 1)), audio=audio[: len(audio)])
+    probabilities = script((SILENCE, 1), (SPEECH, 1), (SILENCE, 1))
+    audio = windows(len(probabilities) * WINDOW_S)
+    sounds = hear(probabilities, audio=audio)
     clock = [sound.at_s for sound in sounds if isinstance(sound, Heard)]
     assert clock == [w.end_s for w in audio]
     assert isinstance(sounds[-1], Heard)
