@@ -40,7 +40,8 @@ class Speech:
     """Audio to recognise: PCM16LE at 16 kHz, mono, 0 < length <= 30 s.
 
     `language` None lets the engine detect it. `terms` are names likely to be said.
-    `full_window` asks for Whisper's own 30 s window instead of the cut one.
+    `full_window` asks for Whisper's own 30 s window instead of the cut one. `voiced_s` is how much of it the voice
+    detector heard as voice, None when nobody listened: the engine then estimates it from the energy.
     """
 
     pcm: bytes
@@ -48,6 +49,7 @@ class Speech:
     terms: tuple[str, ...] = ()
     full_window: bool = False
     with_words: bool = True
+    voiced_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +103,11 @@ class Recognizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ScorePiece:
-    """The whole answer's score, 0-10 with one decimal, already inside its bounds."""
+    """The whole answer's score, 0-10 with one decimal, already inside its bounds. Model and prompt of an LLM's."""
 
     value: float
+    model: str | None = None
+    prompt_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,333 @@
+"""One live answer: audio in, events out.
+
+    push -> [audio] -> listen: windows -> voice -> endpointing -+-> transcriber -> transcript.*
+                                  |                             |
+                                  +-> three clocks -> turn.*    +-> judge -> feedback.*, question.follow_up
+
+The speaker is heard while earlier speech is decoded and judged. Knows nothing of sockets or the database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from inference import events as ev
+from inference.assessment import Answer, Assessment, Language, QuestionSpec
+from inference.audio import AudioChunk, windows
+from inference.channel import Channel
+from inference.config import SessionConfig
+from inference.endpointing import (
+    Guess,
+    Heard,
+    Onset,
+    Pause,
+    Resumed,
+    Sound,
+    UtteranceEnded,
+    endpoint,
+)
+from inference.feedback import Judge
+from inference.observe import Observe, ignore
+from inference.ports import Engines, EngineUnavailable
+from inference.transcription import HeardUtterance, Listening, Transcriber, join_texts
+from inference.turn_taking import patience
+
+logger = logging.getLogger(__name__)
+
+AUDIO_CHUNKS = 1_200  # two minutes at 100 ms: a rebuild after a restart pushes faster than real time
+EVENTS = 4_000
+SETTLE_S = 60.0  # decodes have deadlines of their own; this bounds their sum at the end of a turn
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBrief:
+    """What a session is told about its turn. `spoken` None: the recogniser finds the language itself."""
+
+    turn: int
+    question: QuestionSpec
+    limit_s: float = 180.0
+    ask_follow_up: bool = True
+    first_rev: int = 1
+    spoken: Language | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOutcome:
+    """How the turn came out. `speech_s` is voiced time; `speech_end_s` None: nothing was said."""
+
+    turn: int
+    end_reason: ev.EndReason
+    transcript: str
+    utterances: tuple[HeardUtterance, ...]
+    assessment: Assessment | None
+    outcome: ev.Outcome
+    low_confidence: bool
+    speech_s: float
+    speech_end_s: float | None
+
+
+class AnswerSession:
+    """Work on one turn until it is over and judged. Made, pushed to and run on one event loop."""
+
+    def __init__(
+        self,
+        engines: Engines,
+        brief: AnswerBrief,
+        config: SessionConfig | None = None,
+        observe: Observe = ignore,
+    ) -> None:
+        self.events: Channel[ev.Event] = Channel(EVENTS)
+        self._engines, self._brief, self._observe = engines, brief, observe
+        self._config = config or SessionConfig()
+        self._audio: Channel[AudioChunk] = Channel(AUDIO_CHUNKS)
+        self._judge = Judge(brief.turn, engines.llm, self._emit, observe, rev=brief.first_rev - 1)
+        self._transcriber: Transcriber | None = None
+        self._judging: asyncio.Task[Assessment] | None = None
+        self._judged: Answer | None = None
+        self._ended: ev.EndReason | None = None
+        self._typed = ""
+        self._paused = False
+        self._deaf = False
+        self._at_s = 0.0
+        self._onset_s: float | None = None
+        self._speech_end_s: float | None = None
+        self._speech_s = 0.0
+        self._thinking_until_s = 0.0
+
+    def push(self, chunk: AudioChunk) -> None:
+        """Take audio. Never waits: two minutes behind, the oldest is dropped and counted."""
+        dropped = self._audio.dropped
+        self._audio.put(chunk)
+        if self._audio.dropped != dropped:
+            self._observe("audio_dropped", 1)
+
+    @property
+    def backlog(self) -> int:
+        """Chunks pushed and not yet heard; a rebuild waits while it is high."""
+        return len(self._audio)
+
+    def done(self) -> None:
+        """The Done key, or the end of the audio: what was pushed is heard, then the turn ends."""
+        self._end("done")
+
+    def skip(self) -> None:
+        self._end("skipped")
+
+    def answer_in_text(self, text: str) -> None:
+        """A typed answer. It is joined to what was said before, so that nothing is lost."""
+        self._typed = text.strip()
+        self._end("text")
+
+    def thinking(self) -> None:
+        """ "I'm thinking": no clock strikes for a while."""
+        self._thinking_until_s = self._at_s + self._config.turn_taking.thinking_s
+
+    async def run(self) -> AnswerOutcome:
+        """Listen until the turn ends, then settle, judge and ask. Cancelling stops every task."""
+        try:
+            await self._listen()
+            return await self._conclude()
+        finally:
+            if self._transcriber is not None:
+                self._transcriber.stop()
+            if self._judging is not None:
+                self._judging.cancel()
+                await asyncio.gather(self._judging, return_exceptions=True)
+            self.events.close()
+
+    async def _listen(self) -> None:
+        voice, recognizer = self._engines.voice, self._engines.recognizer
+        if voice is None or recognizer is None:
+            async for _ in self._audio:  # text mode: the recording is kept by the caller, nothing is heard
+                pass
+            return
+        listening = Listening(
+            self._brief.turn, self._brief.spoken, self._brief.question.terms, self._config.late_s
+        )
+        self._transcriber = Transcriber(recognizer, listening, self._emit, self._observe, self._words_changed)
+        sounds = endpoint(
+            windows(aiter(self._audio)),
+            voice.stream(),
+            self._config.endpointing,
+            self._config.partial_every_s,
+        )
+        try:
+            async with aclosing(sounds) as closing:  # type: ignore[type-var]
+                async for sound in closing:
+                    self._hear(sound, self._transcriber)
+                    if self._ended in {"silence", "skipped"}:
+                        return  # nothing is open; what was pushed and not yet heard is not part of it
+        except EngineUnavailable as exc:
+            logger.warning("voice detector lost: %s", exc)
+            self._observe("fallback:vad_lost", 1)
+            self._offer_typing()
+            async for _ in self._audio:
+                pass
+
+    def _offer_typing(self) -> None:
+        if not self._deaf:
+            self._deaf = True
+            self._emit(ev.Problem(code="asr_lost"))
+            self._emit(ev.ModeChanged(mode="text", reason="asr_lost"))
+
+    def _hear(self, sound: Sound, transcriber: Transcriber) -> None:
+        match sound:
+            case Onset(at_s=at_s):
+                self._speaks(at_s)
+            case Resumed(number=number, at_s=at_s):
+                transcriber.resume(number)
+                self._speaks(at_s)
+            case Guess(utterance):
+                transcriber.guess(utterance)
+            case Pause(utterance):
+                self._observe("endpoint_s", utterance.end_s - utterance.speech_end_s)
+                transcriber.pause(utterance)
+            case UtteranceEnded(utterance):
+                self._speech_s += utterance.voiced_s
+                transcriber.close(utterance)
+            case Heard():
+                self._tick(sound, transcriber)
+
+    def _speaks(self, at_s: float) -> None:
+        """Speech began or went on: what was shown no longer covers the answer."""
+        self._thinking_until_s = 0.0
+        if self._onset_s is None:
+            self._onset_s = at_s
+            self._emit(ev.SpeechStarted(turn=self._brief.turn, at_s=at_s))
+        if self._judging is not None and not self._judging.done():
+            self._judging.cancel()
+        if self._paused:
+            self._paused = False
+            self._emit(ev.TurnResumed(turn=self._brief.turn, at_s=at_s))
+        self._judged = None
+        self._judge.withdraw()
+
+    def _tick(self, heard: Heard, transcriber: Transcriber) -> None:
+        """One window later on the audio clock: has a clock struck?"""
+        self._at_s, self._speech_end_s = heard.at_s, heard.speech_end_s
+        if self._onset_s is not None and heard.at_s - self._onset_s >= self._brief.limit_s:
+            self._end("time_limit")
+        elif not heard.speaking and heard.speech_end_s is not None:
+            self._silence(heard.silence_s, transcriber)
+
+    def _silence(self, silence_s: float, transcriber: Transcriber) -> None:
+        if self._at_s < self._thinking_until_s or not transcriber.settled or not transcriber.text:
+            return
+        waits = patience(transcriber.text, self._brief.question.language, self._config.turn_taking)
+        if not self._paused and silence_s >= waits.soft_s:
+            self._soft_commit()
+        if silence_s >= waits.hard_s:
+            self._end("silence")
+
+    def _words_changed(self) -> None:
+        """New words at a pause: show where the answer stands, or correct what was judged."""
+        if self._lost:
+            self._offer_typing()
+        if self._ended is not None or self._transcriber is None or not self._transcriber.settled:
+            return
+        answer = self._answer()
+        if answer == self._judged or not answer.text:
+            return
+        if self._paused:
+            self._start_judging(answer)
+        else:
+            self._judged = answer
+            self._judge.withdraw()
+            self._judge.sketch(answer)
+
+    def _soft_commit(self) -> None:
+        self._paused = True
+        self._emit(
+            ev.TurnPaused(
+                turn=self._brief.turn, at_s=self._at_s, speech_end_s=self._speech_end_s or self._at_s
+            )
+        )
+        self._start_judging(self._answer())
+
+    def _start_judging(self, answer: Answer) -> None:
+        if self._judging is not None and not self._judging.done():
+            self._judging.cancel()
+        self._judged = answer
+        self._judge.withdraw()
+        self._judging = asyncio.create_task(self._judge.judge(answer), name=f"judge {self._brief.turn}")
+
+    def _end(self, reason: ev.EndReason) -> None:
+        if self._ended is None:
+            self._ended = reason
+            self._audio.close()
+
+    async def _conclude(self) -> AnswerOutcome:
+        reason = self._ended or "done"
+        self._emit(
+            ev.TurnEnded(
+                turn=self._brief.turn, reason=reason, at_s=self._at_s, speech_end_s=self._speech_end_s
+            )
+        )
+        if reason == "skipped":
+            self._judge.withdraw()
+            return self._outcome(reason, None, "unscored")
+        if self._transcriber is not None and not await self._transcriber.settle(SETTLE_S):
+            logger.error("turn %d: decodes still running %s s after its end", self._brief.turn, SETTLE_S)
+        answer = self._answer()
+        if self._lost and not self._typed:
+            return self._outcome(reason, None, self._unscored(low_confidence=True))
+        if not answer.text:
+            return self._outcome(reason, None, self._unscored(low_confidence=False))
+        assessment = await self._judgement(answer)
+        if assessment.score is None:
+            return self._outcome(reason, assessment, "unscored")
+        if self._brief.ask_follow_up:
+            self._emit(
+                ev.FollowUp(turn=self._brief.turn, text=assessment.follow_up, source=assessment.source)
+            )
+        degraded = self._engines.llm is not None and assessment.source == "rules"
+        return self._outcome(reason, assessment, "degraded" if degraded else "complete")
+
+    async def _judgement(self, answer: Answer) -> Assessment:
+        """The reading of the whole answer: the one begun at the soft commit if nothing changed since."""
+        if self._judging is None or self._judging.cancelled() or self._judged != answer or not self._paused:
+            self._start_judging(answer)
+        assert self._judging is not None  # noqa: S101 - set by _start_judging
+        return await self._judging
+
+    def _unscored(self, *, low_confidence: bool) -> ev.Outcome:
+        self._judge.withdraw()
+        self._judge.leave_unscored(low_confidence=low_confidence)
+        return "unscored"
+
+    @property
+    def _lost(self) -> bool:
+        return self._transcriber is not None and any(heard.lost for heard in self._transcriber.heard)
+
+    def _answer(self) -> Answer:
+        heard = self._transcriber.heard if self._transcriber is not None else ()
+        spoken = [h.transcript.text for h in heard]
+        return Answer(
+            question=self._brief.question,
+            text=join_texts([*spoken, self._typed]),
+            words=tuple(word for h in heard for word in h.transcript.words),
+            speech_s=self._speech_s if any(spoken) else None,
+            low_confidence=any(h.transcript.low_confidence for h in heard),
+        )
+
+    def _outcome(
+        self, reason: ev.EndReason, assessment: Assessment | None, outcome: ev.Outcome
+    ) -> AnswerOutcome:
+        answer = self._answer()
+        return AnswerOutcome(
+            turn=self._brief.turn,
+            end_reason=reason,
+            transcript=answer.text,
+            utterances=self._transcriber.heard if self._transcriber is not None else (),
+            assessment=assessment,
+            outcome=outcome,
+            low_confidence=answer.low_confidence,
+            speech_s=self._speech_s,
+            speech_end_s=self._speech_end_s,
+        )
+
+    def _emit(self, event: ev.Event) -> None:
+        self.events.put(event)

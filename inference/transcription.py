@@ -1,0 +1,257 @@
+"""Utterances in, transcript events out: partial guesses, eager decodes, finals and their corrections.
+
+Knows the recogniser port; not turns' ends, scores or sockets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from inference import events as ev
+from inference.agreement import StablePrefix
+from inference.assessment import Language, Word
+from inference.endpointing import Utterance
+from inference.observe import Observe
+from inference.ports import EngineError, Priority, Recognizer, Speech, Transcript
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class HeardUtterance:
+    """One finished utterance. Word times are on the answer's audio clock. `lost`: no engine could hear it."""
+
+    number: int
+    transcript: Transcript
+    start_s: float
+    end_s: float
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """What the recogniser needs to know about the answer."""
+
+    turn: int
+    language: Language | None
+    terms: tuple[str, ...]
+    late_s: float
+
+
+@dataclass(slots=True)
+class _Decode:
+    utterance: Utterance
+    task: asyncio.Task[None]
+    closed: bool = False
+    late: asyncio.TimerHandle | None = None
+    result: HeardUtterance | None = None
+
+
+class Transcriber:
+    """All decoding of one answer. `changed` is called whenever more words are known."""
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        listening: Listening,
+        emit: Callable[[ev.Event], None],
+        observe: Observe,
+        changed: Callable[[], None],
+    ) -> None:
+        self._recognizer, self._listening = recognizer, listening
+        self._emit, self._observe, self._changed = emit, observe, changed
+        self._decodes: dict[int, _Decode] = {}
+        self._stable = StablePrefix()
+        self._guess_text: dict[int, str] = {}
+        self._guessing: asyncio.Task[None] | None = None
+        self._next_guess: Utterance | None = None
+
+    @property
+    def heard(self) -> tuple[HeardUtterance, ...]:
+        """Utterances whose words are known, in order; an eager decode counts while its pause lasts."""
+        done = (self._decodes[number].result for number in sorted(self._decodes))
+        return tuple(result for result in done if result is not None)
+
+    @property
+    def text(self) -> str:
+        return join_texts([heard.transcript.text for heard in self.heard])
+
+    @property
+    def settled(self) -> bool:
+        """Whether every utterance that paused or ended has its words."""
+        return all(decode.result is not None for decode in self._decodes.values())
+
+    def guess(self, utterance: Utterance) -> None:
+        """Decode an utterance in progress, if none is being guessed; the latest one waiting wins."""
+        if self._guessing is not None and not self._guessing.done():
+            if self._next_guess is not None:
+                self._observe("guess_dropped", 1)
+            self._next_guess = utterance
+            return
+        self._guessing = asyncio.create_task(self._guess(utterance))
+
+    def pause(self, utterance: Utterance) -> None:
+        """Decode eagerly; `close` takes the result over if nothing more is said."""
+        self._next_guess = None
+        self._start(utterance)
+
+    def resume(self, number: int) -> None:
+        """The speaker went on: the eager decode is worth nothing any more."""
+        decode = self._decodes.pop(number, None)
+        if decode is not None:
+            decode.task.cancel()
+            self._observe("guess_dropped", 1)
+
+    def close(self, utterance: Utterance) -> None:
+        """The utterance is over: its final is emitted now or as soon as it is decoded."""
+        decode = self._decodes.get(utterance.number)
+        if decode is None or decode.utterance != utterance:
+            self.resume(utterance.number)
+            decode = self._start(utterance)
+        decode.closed = True
+        if decode.result is not None:
+            self._emit_final(decode.result)
+            return
+        loop = asyncio.get_running_loop()
+        decode.late = loop.call_later(self._listening.late_s, self._emit_late, decode)
+
+    async def settle(self, within_s: float) -> bool:
+        """Wait for all decodes; False when some are still running after `within_s`."""
+        tasks = [decode.task for decode in self._decodes.values() if not decode.task.done()]
+        if not tasks:
+            return True
+        _, pending = await asyncio.wait(tasks, timeout=within_s)
+        return not pending
+
+    def stop(self) -> None:
+        for decode in self._decodes.values():
+            decode.task.cancel()
+            if decode.late is not None:
+                decode.late.cancel()
+        if self._guessing is not None:
+            self._guessing.cancel()
+
+    def _start(self, utterance: Utterance) -> _Decode:
+        decode = _Decode(utterance, asyncio.create_task(self._decode(utterance)))
+        self._decodes[utterance.number] = decode
+        return decode
+
+    async def _decode(self, utterance: Utterance) -> None:
+        asked = time.monotonic()
+        lost = False
+        try:
+            transcript = await self._recognizer.transcribe(self._speech(utterance), Priority.FINAL)
+        except EngineError as exc:
+            logger.warning("utterance not recognised: %s", exc)
+            self._observe("fallback:asr_lost", 1)
+            lost = True
+            transcript = Transcript(
+                self._guess_text.get(utterance.number, ""),
+                self._listening.language or "en",
+                low_confidence=True,
+            )
+        self._observe("asr_s", time.monotonic() - asked)
+        if transcript.retried:
+            self._observe("asr_retry", 1)
+        self._finish(utterance, on_answer_clock(transcript, utterance.start_s), lost)
+
+    def _finish(self, utterance: Utterance, transcript: Transcript, lost: bool) -> None:
+        decode = self._decodes.get(utterance.number)
+        if decode is None or decode.utterance is not utterance:
+            return
+        decode.result = HeardUtterance(utterance.number, transcript, utterance.start_s, utterance.end_s, lost)
+        if decode.late is not None:
+            decode.late.cancel()
+        if decode.closed:
+            self._emit_final(decode.result)
+        elif transcript.text:
+            self._emit_partial(utterance.number, transcript.text, len(transcript.text))
+        self._changed()
+
+    async def _guess(self, utterance: Utterance) -> None:
+        following: Utterance | None = utterance
+        while following is not None:
+            await self._guess_once(following)
+            following, self._next_guess = self._next_guess, None
+
+    async def _guess_once(self, utterance: Utterance) -> None:
+        try:
+            guess = await self._recognizer.transcribe(self._speech(utterance, words=False), Priority.PARTIAL)
+        except EngineError:
+            self._observe("guess_dropped", 1)
+            return
+        if utterance.number in self._decodes or not guess.text:
+            return  # its final, or the decode at its pause, says it better
+        stable = self._stable.feed(utterance.number, guess.text)
+        self._guess_text[utterance.number] = guess.text
+        self._emit_partial(utterance.number, guess.text, stable)
+
+    def _speech(self, utterance: Utterance, words: bool = True) -> Speech:
+        return Speech(utterance.pcm, self._listening.language, self._listening.terms, with_words=words)
+
+    def _emit_partial(self, number: int, text: str, stable_chars: int) -> None:
+        self._emit(
+            ev.TranscriptPartial(
+                turn=self._listening.turn, utterance=number, text=text, stable_chars=stable_chars
+            )
+        )
+
+    def _emit_late(self, decode: _Decode) -> None:
+        """The final is late: show the last guess as unsure. The decode goes on and corrects it."""
+        self._observe("fallback:asr_late", 1)
+        logger.warning(
+            "final transcript late: turn %d utterance %d", self._listening.turn, decode.utterance.number
+        )
+        guess = self._guess_text.get(decode.utterance.number, "")
+        transcript = Transcript(guess, self._listening.language or "en", low_confidence=True)
+        self._emit_final(
+            HeardUtterance(
+                decode.utterance.number, transcript, decode.utterance.start_s, decode.utterance.end_s
+            )
+        )
+
+    def _emit_final(self, heard: HeardUtterance) -> None:
+        transcript = heard.transcript
+        words = tuple(
+            ev.WordHeard(text=w.text, start_s=w.start_s, end_s=w.end_s, confidence=w.confidence)
+            for w in transcript.words
+        )
+        self._emit(
+            ev.TranscriptFinal(
+                turn=self._listening.turn,
+                utterance=heard.number,
+                text=transcript.text,
+                words=words,
+                start_s=heard.start_s,
+                end_s=heard.end_s,
+                confidence=transcript.confidence,
+                low_confidence=transcript.low_confidence,
+                language=transcript.language,
+            )
+        )
+
+
+def on_answer_clock(transcript: Transcript, start_s: float) -> Transcript:
+    """The same transcript with word times counted from the start of the answer."""
+    moved = tuple(
+        Word(w.text, round(start_s + w.start_s, 3), round(start_s + w.end_s, 3), w.confidence)
+        for w in transcript.words
+    )
+    return replace(transcript, words=moved)
+
+
+def join_texts(texts: list[str]) -> str:
+    """Join utterances: with a space, but none between Chinese characters."""
+    joined = ""
+    for text in filter(None, (t.strip() for t in texts)):
+        glue = "" if not joined or (_is_wide(joined[-1]) and _is_wide(text[0])) else " "
+        joined += glue + text
+    return joined
+
+
+def _is_wide(char: str) -> bool:
+    return "\u2e80" <= char <= "\u9fff" or "\uff00" <= char <= "\uffef" or "\u3000" <= char <= "\u303f"
