@@ -89,6 +89,9 @@ class VoiceDetector(Protocol):
 class Recognizer(Protocol):
     """Speech to text, shared by all sessions of a process."""
 
+    async def start(self) -> None:
+        """Load the model and decode once, so that the first speaker does not wait. Raises EngineUnavailable."""
+
     async def transcribe(self, speech: Speech, priority: Priority) -> Transcript:
         """Transcribe one utterance.
 
@@ -167,3 +170,8 @@ class Engines:
     recognizer: Recognizer | None
     llm: Assessor | None
     why_text: str = ""
+
+    async def start(self) -> None:
+        """Load what is slow to load. Raises EngineUnavailable with one line that says what to do."""
+        if self.recognizer is not None:
+            await self.recognizer.start()

@@ -162,9 +162,7 @@ class Summary:
             "turns": len(spoken),
             "transcript": join_texts([t.text for t in spoken]),
             "language": next(iter(last.finals.values())).language,
-            "speech_end_s": _round(
-                None if speech_end_s is None else (last.began_s + speech_end_s) / self.speed
-            ),
+            "speech_end_s": _round(last.speech_end_s(self.speed)),
             "first_content_s": _round(last.content_at_s),
             "soft_commit_s": _round(last.paused_at_s if last.paused_at_s is not None else last.ended_at_s),
             "turn_end_s": _round(last.ended_at_s),
@@ -226,9 +224,7 @@ def _round(value: float | None, digits: int = 3) -> float | None:
 
 def _empty() -> dict[str, Any]:
     hops = dict.fromkeys(("endpoint_s", "asr_s", "analysis_s", "llm_first_s"))
-    nothing = dict.fromkeys(
-        ("speech_end_s", "first_content_s", "soft_commit_s", "turn_end_s", "score", "grade")
-    )
+    times = dict.fromkeys(("speech_end_s", "first_content_s", "soft_commit_s", "turn_end_s"))
     return {
         "type": "summary",
         "turns": 0,

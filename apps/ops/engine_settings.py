@@ -1,0 +1,51 @@
+"""From the site's settings to the engines' configuration. The only reader of the ASR_* and LLM_* settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+
+from inference.config import LlmConfig, RecognizerConfig
+from inference.models import ModelUnavailable, installed
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechModel:
+    """The folder of the speech model, or why there is none in one line."""
+
+    folder: Path | None
+    why: str = ""
+
+
+def speech_model() -> SpeechModel:
+    """ASR_MODEL as a folder on this disk: a path, or a name under MODELS_DIR. Downloads nothing."""
+    try:
+        folder = installed(settings.ASR_MODEL, settings.MODELS_DIR)
+    except ModelUnavailable as exc:
+        return SpeechModel(None, str(exc))
+    if folder is None:
+        return SpeechModel(
+            None,
+            f"Speech model {settings.ASR_MODEL!r} is not in {settings.MODELS_DIR}: "
+            f"run `python manage.py models fetch {settings.ASR_MODEL}`.",
+        )
+    return SpeechModel(folder)
+
+
+def recognizer_config(*, threads: int | None = None, nice: int = 0) -> RecognizerConfig | None:
+    """How to run the recogniser; None when its model is not on this disk."""
+    folder = speech_model().folder
+    if folder is None:
+        return None
+    return RecognizerConfig(
+        model_dir=folder,
+        device=settings.ASR_DEVICE,
+        threads=threads or settings.ASR_THREADS,
+        nice=nice,
+    )
+
+
+def llm_config() -> LlmConfig:
+    return LlmConfig(urls=settings.LLM_URLS, model=settings.LLM_MODEL, api_key=settings.LLM_API_KEY)
