@@ -66,7 +66,7 @@ def _words(line: str, length_s: float) -> tuple[Word, ...]:
 
 
 class ScriptedAssessor:
-    """Yields the pieces that `script` makes of an answer; a number waits that long, an exception is raised."""
+    """Yields the pieces that `script` makes of an answer; a number waits so long, an exception is raised."""
 
     def __init__(self, script: Callable[[Answer], Sequence[AssessmentPiece | float | EngineError]]) -> None:
         self._script = script
