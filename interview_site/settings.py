@@ -64,6 +64,7 @@ ALLOWED_HOSTS = [origin.split("//")[1].split(":")[0] for origin in ALLOWED_ORIGI
     ["localhost", "127.0.0.1", "[::1]", "testserver"] if DEBUG else []
 )
 CSRF_TRUSTED_ORIGINS = list(ALLOWED_ORIGINS)
+PORT = env.setting("PORT", env.whole_number, 8000, "Where `make run` and `manage.py runserver` listen.")
 
 INSTALLED_APPS = [
     "apps.ops",  # before daphne: its runserver brings Redis and the worker up
@@ -73,7 +74,6 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "channels",
     "django_htmx",
@@ -168,6 +168,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 120,
     "socket_connect_timeout": 1,
 }
+CELERY_BEAT_SCHEDULE: dict[str, Any] = {}
 CELERY_TASK_PUBLISH_RETRY = False  # the outbox tries again; a request never waits for a broker
 
 AUTH_USER_MODEL = "accounts.User"

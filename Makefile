@@ -1,0 +1,43 @@
+# Verbs for people. Each is a plain command too: see CONTRIBUTING.md.
+PYTHON ?= python3
+PORT ?= 8000
+PY := .venv/bin/python
+VAR := $(or $(VAR_DIR),var)
+MODELS := $(or $(MODELS_DIR),$(VAR)/models)
+MO := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
+export PORT
+
+.PHONY: install run test check bench
+.DELETE_ON_ERROR:
+
+install: .venv/.runtime $(MODELS)/.fetched $(MO) $(VAR)/.migrated
+
+run: install
+	@exec $(PY) manage.py runserver
+
+test: install .venv/.dev
+	@.ci/debian
+	@$(PY) -m pytest $(ARGS)
+
+check: install .venv/.dev
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" .ci/check
+
+bench: install .venv/.dev
+	@$(PY) -m tests.bench $(ARGS)
+
+.venv/.runtime: pyproject.toml constraints.txt .ci/venv.py
+	@command -v $(PYTHON) >/dev/null || { echo "No $(PYTHON) here. Install Python 3.11 or newer, or name it: make install PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) .ci/venv.py $@ .
+
+.venv/.dev: pyproject.toml constraints.txt .ci/venv.py | .venv/.runtime
+	@$(PYTHON) .ci/venv.py $@ '.[dev]'
+
+$(MODELS)/.fetched: inference/models.py | .venv/.runtime
+	@if $(PY) manage.py models fetch; then touch $@; else echo "  No speech model yet: answers can be typed. Try again with: make install" >&2; fi
+
+%.mo: %.po | .venv/.runtime
+	@.ci/step "Translation $(word 2,$(subst /, ,$@))" .venv/bin/pybabel compile --input-file $< --output-file $@
+
+$(VAR)/.migrated: $(wildcard apps/*/migrations/0*.py) | .venv/.runtime
+	@.ci/step "Database" $(PY) manage.py migrate --no-input
+	@touch $@

@@ -1,0 +1,35 @@
+"""The base of our commands: exit 0, 1 (something does not hold) or 2 (called wrongly); no traceback reaches a user."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, SystemCheckError
+
+
+class PlainCommand(BaseCommand):
+    """Errors are one line that says what to do. `--traceback` shows the rest to a developer."""
+
+    requires_system_checks: list[str] = []  # type: ignore[assignment] # a wrong template must not stop `models`
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        try:
+            return super().execute(*args, **options)
+        except KeyboardInterrupt:
+            self._stop("Stopped.", 130, options)
+        except SystemCheckError:
+            raise
+        except CommandError as exc:
+            self._stop(str(exc), exc.returncode, options)
+        except Exception as exc:  # noqa: BLE001 - a command's top
+            line = " ".join(str(exc).split()) or "no further word"
+            self._stop(f"{type(exc).__name__}: {line} (--traceback shows where)", 1, options)
+        return None
+
+    def _stop(self, line: str, code: int, options: dict[str, Any]) -> None:
+        """Leave a command line with one line. A caller from Python gets the exception instead."""
+        if options.get("traceback") or not self._called_from_command_line:
+            raise  # noqa: PLE0704 - only called while an exception is being handled
+        self.stderr.write(line)
+        sys.exit(code)
