@@ -12,6 +12,10 @@ WINDOW_BYTES = WINDOW_SAMPLES * BYTES_PER_SAMPLE
 WINDOW_S = WINDOW_SAMPLES / SAMPLE_RATE
 
 
+class AudioUnreadable(Exception):  # noqa: N818 - named for what is wrong, like the ports' errors
+    """A file that holds no audio we can read, in one line that names it and says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class AudioChunk:
     """A run of PCM16LE samples. `start` is its first sample's index in the answer."""

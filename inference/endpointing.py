@@ -1,6 +1,7 @@
 """Where speech begins, pauses and ends: (window, probability) in, sounds out.
 
-Runs on the audio clock alone. Does not know which detector gives the probabilities, what a turn is, or what was said.
+Runs on the audio clock alone. Does not know which detector gives the probabilities, what a turn is, or what
+was said.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """`eager_s` of silence: worth decoding now. If nothing more is said, UtteranceEnded carries this very value."""
+    """`eager_s` of silence: worth decoding now. UtteranceEnded carries this value if no more is said."""
 
     utterance: Utterance
 
@@ -68,7 +69,7 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class UtteranceEnded:
-    """Closed by `stop_s` of silence, by the length limit (a cut), by missing audio, or by the end of the answer."""
+    """Closed by `stop_s` of silence, the length limit (a cut), missing audio, or the end of the answer."""
 
     utterance: Utterance
     reason: EndReason
@@ -99,7 +100,7 @@ class _Window(NamedTuple):
 
 
 class Endpointer:
-    """One answer's state. `feed` windows in order, then `finish`; each returns the sounds to act on, in order."""
+    """One answer's state. `feed` windows in order, then `finish`; each returns sounds in order."""
 
     def __init__(self, config: Endpointing, guess_every_s: float = 0.8) -> None:
         self._config = config
@@ -171,7 +172,7 @@ class Endpointer:
         return [Pause(self._paused)]
 
     def _pausing(self, heard: _Window) -> list[Sound]:
-        """After the pause was announced, a click does not take it back: going on must be as sure as an onset."""
+        """A click does not take an announced pause back: going on must be as sure as an onset."""
         self._silent += 1
         if self._run >= self._onset_windows:
             self._paused, self._silent, self._speech_end_s = None, 0, heard.chunk.end_s
@@ -188,7 +189,7 @@ class Endpointer:
         return [Guess(self._utterance(len(self._open)))]
 
     def _cut(self) -> list[Sound]:
-        """Split an utterance that grew too long at its quietest recent place; every window goes to one side."""
+        """Split an utterance that grew too long at its quietest recent place."""
         at = _quietest(self._open, round(CUT_SEARCH_S / WINDOW_S))
         ended, rest = self._utterance(at), self._open[at:]
         self._open = rest
@@ -233,7 +234,7 @@ def _energy(pcm: bytes) -> int:
 async def endpoint(
     windows: AsyncIterator[AudioChunk], voice: VoiceStream, config: Endpointing, guess_every_s: float = 0.8
 ) -> AsyncIterator[Sound]:
-    """The sounds of one answer; every window is closed by a Heard. Raises EngineUnavailable with the detector."""
+    """The sounds of one answer; a Heard closes every window. Raises EngineUnavailable."""
     ears = Endpointer(config, guess_every_s)
     async for window in windows:
         for sound in ears.feed(window, await voice.probability(window)):

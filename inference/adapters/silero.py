@@ -1,7 +1,7 @@
 """Silero VAD streamed with onnxruntime, one thread a process for all sessions.
 
-The model is the file inside faster-whisper, found without importing that package: the web process needs 1 MB of
-weights, not a speech recogniser. Knows no endpointing.
+The model is the file inside faster-whisper, found without importing that package: the web process needs
+1 MB of weights, not a speech recogniser. Knows no endpointing.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Job:
 class SileroVoiceDetector:
     """Takes windows of all streams and scores them in its own thread, so that the event loop never computes.
 
-    Windows that arrive while a round runs are scored together in the next one and answered in one wake-up of the loop.
+    Windows that arrive during a round are scored in the next one and answered in one wake-up of the loop.
     """
 
     def __init__(self, path: Path | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -225,7 +226,7 @@ def test_whatever_is_said_utterances_keep_order_never_overlap_and_begin_once(
         begin, end = (round(t * SAMPLE_RATE) * 2 for t in (piece.start_s, piece.end_s))
         assert piece.pcm == whole[begin:end]
         assert piece.start_s < piece.speech_end_s <= piece.end_s
-    for earlier, later in zip(pieces, pieces[1:], strict=False):
+    for earlier, later in pairwise(pieces):
         assert earlier.end_s <= later.start_s
         assert later.number == earlier.number + 1
     cuts = sum(s.reason == "cut" for s in sounds if isinstance(s, UtteranceEnded))

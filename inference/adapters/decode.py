@@ -1,0 +1,232 @@
+"""One utterance through Whisper: cut window, greedy, guarded, with word times.
+
+Runs in the recogniser's own process (and in benchmarks), never in the web process. Knows no queue.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from faster_whisper import WhisperModel
+from faster_whisper.tokenizer import Tokenizer
+from faster_whisper.transcribe import merge_punctuations
+
+from inference.adapters import guards
+from inference.assessment import Language, Word
+from inference.audio import SAMPLE_RATE, duration_s
+from inference.ports import Speech, Transcript
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float32]
+
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+FULL_WINDOW_S = 30.0
+# Less than 10 s, or than 2 s of silence behind the voice, costs words (measured: WER 0.085 against 0.044).
+MIN_WINDOW_S = 10.0
+MARGIN_S = 2.0
+TOKENS_A_SECOND: dict[Language, float] = {"en": 7.0, "zh": 10.0}
+SPARE_TOKENS = 24
+MAX_TOKENS = 448
+MAX_TERM_TOKENS = 100
+TERMS_MIN_VOICED_S = 1.0  # a shorter sound is too easily heard as the prompt itself
+UNSURE_BELOW = 0.4
+SILENCE_RMS = 1e-4
+FRAMES_A_SECOND = 100
+SHORT_WORD_S = 0.15
+PREPENDED, APPENDED = "\"'“¿([{-", "\"'.。,，!！?？:：”)]}、"
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How to try: the window, and whether the terms are whispered to the model."""
+
+    window_s: float
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What one try gave. `encoded` stays with the model's own device; `tokens` are text tokens only."""
+
+    seen: guards.Evidence
+    tokens: list[int]
+    log_probability: float
+    encoded: Any
+    tokenizer: Tokenizer
+
+    @property
+    def fault(self) -> guards.Fault | None:
+        return guards.fault(self.seen)
+
+
+class Decoder:
+    """A loaded model. Not thread-safe: one decode at a time."""
+
+    def __init__(
+        self, model_dir: Path, device: str = "cpu", compute_type: str = "int8", threads: int = 2
+    ) -> None:
+        self._model = WhisperModel(
+            str(model_dir),
+            device=device,
+            compute_type=compute_type,
+            cpu_threads=threads,
+            local_files_only=True,
+        )
+        self._tokenizers = {
+            code: Tokenizer(self._model.hf_tokenizer, multilingual=True, task="transcribe", language=code)
+            for code in LANGUAGES
+        }
+        self._simplify: Any = None
+
+    def decode(self, speech: Speech, chinese_full: bool = False) -> Transcript:
+        """Read the speech; if a guard doubts it, once more with the other window and no terms.
+
+        `chinese_full` gives Chinese the 30 s window from the start: it loses more to the cut one.
+        """
+        began = time.perf_counter()
+        samples = np.frombuffer(speech.pcm, "<i2").astype(np.float32) / 32768.0
+        if not samples.size or float(np.sqrt(np.mean(samples**2))) < SILENCE_RMS:
+            return Transcript("", speech.language or "en", decode_s=time.perf_counter() - began)
+        if speech.voiced_s is None:
+            speech = replace(speech, voiced_s=voiced_s(samples))
+        plan = _first_plan(speech, chinese_full)
+        reading = self._read(samples, speech, plan)
+        if chinese_full and reading.seen.language == "zh" and plan.window_s < FULL_WINDOW_S:
+            plan = replace(plan, window_s=FULL_WINDOW_S)
+            reading = self._read(samples, speech, plan)
+        retried = reading.fault is not None
+        if retried:
+            reading = self._again(reading, samples, speech, plan)
+        transcript = self._transcript(reading, speech)
+        return replace(transcript, retried=retried, decode_s=time.perf_counter() - began)
+
+    def _again(self, first: _Reading, samples: Floats, speech: Speech, plan: _Plan) -> _Reading:
+        other = _cut_s(samples) if plan.window_s >= FULL_WINDOW_S else FULL_WINDOW_S
+        second = self._read(samples, speech, _Plan(other, ()))
+        # A text that is merely short beats one that loops: it claims nothing that was not said.
+        return (
+            first if second.fault in {"repetition", "token_limit"} and first.fault == "truncation" else second
+        )
+
+    def _read(self, samples: Floats, speech: Speech, plan: _Plan) -> _Reading:
+        encoded = self._encode(samples, plan.window_s)
+        language = speech.language or self._language(encoded)
+        tokenizer = self._tokenizers[language]
+        prompt = self._prompt(tokenizer, plan.terms)
+        cap = math.ceil(len(samples) / SAMPLE_RATE * TOKENS_A_SECOND[language]) + SPARE_TOKENS
+        limit = min(MAX_TOKENS, len(prompt) + cap)
+        result = self._model.model.generate(
+            encoded,
+            [prompt],
+            beam_size=1,
+            max_length=limit,
+            suppress_blank=True,
+            return_scores=True,
+            return_no_speech_prob=True,
+        )[0]
+        tokens = [token for token in result.sequences_ids[0] if token < tokenizer.eot]
+        text = tokenizer.decode(tokens).strip()
+        seen = guards.Evidence(
+            text=self._simplified(text) if language == "zh" else text,
+            language=language,
+            voiced_s=cast("float", speech.voiced_s),
+            no_speech=float(result.no_speech_prob),
+            at_token_limit=len(result.sequences_ids[0]) >= limit - len(prompt),
+            terms=plan.terms,
+        )
+        return _Reading(seen, tokens, float(result.scores[0]), encoded, tokenizer)
+
+    def _encode(self, samples: Floats, window_s: float) -> Any:
+        """Silence is appended to the samples: zeros in the mel spectrogram are not silence to the model."""
+        wanted = round(window_s * SAMPLE_RATE)
+        padded = np.pad(samples, (0, max(0, wanted - samples.size)))[:wanted]
+        features = self._model.feature_extractor(padded)[:, : round(window_s * FRAMES_A_SECOND)]
+        return self._model.encode(features)
+
+    def _language(self, encoded: Any) -> Language:
+        ranked = self._model.model.detect_language(encoded)[0]
+        return next((code for token, _ in ranked for code in LANGUAGES if token == f"<|{code}|>"), "en")
+
+    def _prompt(self, tokenizer: Tokenizer, terms: Sequence[str]) -> list[int]:
+        hint: list[int] = []
+        if terms:
+            hint = [tokenizer.sot_prev, *tokenizer.encode(" " + ", ".join(terms))[:MAX_TERM_TOKENS]]
+        return [*hint, *tokenizer.sot_sequence, tokenizer.no_timestamps]
+
+    def _transcript(self, reading: _Reading, speech: Speech) -> Transcript:
+        seen = reading.seen
+        if not seen.text or guards.invented(seen):
+            return Transcript("", seen.language, low_confidence=reading.fault is not None)
+        words = self._words(reading, speech) if speech.with_words else ()
+        sure = [word.confidence for word in words]
+        confidence = sum(sure) / len(sure) if sure else math.exp(min(0.0, reading.log_probability))
+        return Transcript(
+            text=seen.text,
+            language=seen.language,
+            words=words,
+            confidence=round(confidence, 3),
+            low_confidence=reading.fault is not None or confidence < UNSURE_BELOW,
+        )
+
+    def _words(self, reading: _Reading, speech: Speech) -> tuple[Word, ...]:
+        """Times and probabilities from the cross-attention over the same encoder output."""
+        length_s = duration_s(speech.pcm)
+        frames = round(length_s * FRAMES_A_SECOND)
+        found = self._model.find_alignment(reading.tokenizer, [reading.tokens], reading.encoded, frames)[0]
+        merge_punctuations(found, PREPENDED, APPENDED)
+        spoken = [timing for timing in found if timing["word"].strip()]
+        texts = [timing["word"].strip() for timing in spoken]
+        if reading.seen.language == "zh":
+            texts = [self._simplified(text) for text in texts]
+        times = _spans([(float(timing["start"]), float(timing["end"])) for timing in spoken], length_s)
+        return tuple(
+            Word(text, round(start_s, 2), round(end_s, 2), round(float(timing["probability"]), 3))
+            for text, (start_s, end_s), timing in zip(texts, times, spoken, strict=True)
+        )
+
+    def _simplified(self, text: str) -> str:
+        if self._simplify is None:
+            from opencc import OpenCC  # noqa: PLC0415 - only Chinese pays for the tables
+
+            self._simplify = OpenCC("t2s")
+        return str(self._simplify.convert(text))
+
+
+def _spans(found: list[tuple[float, float]], length_s: float) -> list[tuple[float, float]]:
+    """Within the audio, and the first word without the silence before it, which the alignment gives it."""
+    spans = [(min(start_s, length_s), min(end_s, length_s)) for start_s, end_s in found]
+    if spans:
+        usual_s = float(np.median([end_s - start_s for start_s, end_s in spans]))
+        start_s, end_s = spans[0]
+        spans[0] = (max(start_s, end_s - 2 * max(usual_s, SHORT_WORD_S)), end_s)
+    return spans
+
+
+def _cut_s(samples: Floats) -> float:
+    return min(FULL_WINDOW_S, max(MIN_WINDOW_S, samples.size / SAMPLE_RATE + MARGIN_S))
+
+
+def _first_plan(speech: Speech, chinese_full: bool) -> _Plan:
+    cut = min(FULL_WINDOW_S, max(MIN_WINDOW_S, duration_s(speech.pcm) + MARGIN_S))
+    full = speech.full_window or (chinese_full and speech.language == "zh")
+    terms = speech.terms if (speech.voiced_s or 0.0) >= TERMS_MIN_VOICED_S else ()
+    return _Plan(FULL_WINDOW_S if full else cut, terms)
+
+
+def voiced_s(samples: Floats, frame_s: float = 0.03, below_peak: float = 0.1) -> float:
+    """Seconds louder than a tenth of the loud parts: a cheap stand-in for a voice detector."""
+    frame = round(frame_s * SAMPLE_RATE)
+    frames = samples[: samples.size // frame * frame].reshape(-1, frame)
+    if not frames.size:
+        return 0.0
+    loudness = np.sqrt(np.mean(frames**2, axis=1))
+    floor = max(float(np.percentile(loudness, 95)) * below_peak, SILENCE_RMS * 10)
+    return float(np.count_nonzero(loudness > floor)) * frame_s

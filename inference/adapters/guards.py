@@ -1,0 +1,114 @@
+"""Whether what a recogniser wrote can have been said: repetition, truncation, known hallucinations.
+
+Pure text against seconds of voice; knows no model. The log-probability is not trusted: loops score well.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from dataclasses import dataclass
+from typing import Literal
+
+from inference.assessment import Language
+
+COMPRESSION_LIMIT = 2.4
+COMPRESSION_MIN_BYTES = 80  # zlib's own header makes shorter texts meaningless
+LONGEST_LOOP = 12  # words or characters
+# How often one n-gram may follow itself: "no, no, no" and 对对对 are speech, a clause three times is not.
+LOOP_LIMITS = {1: 5, 2: 4}
+LOOP_LIMIT = 3
+MIN_UNITS_A_SECOND: dict[Language, float] = {"en": 1.0, "zh": 2.0}
+NEAR_SILENCE_S = 0.4
+NO_SPEECH_LIMIT = 0.6
+
+Fault = Literal["repetition", "truncation", "token_limit", "echo"]
+
+_UNIT = re.compile(r"[㐀-鿿]|[^\W_㐀-鿿]+(?:['’][^\W_㐀-鿿]+)*")
+# What Whisper learned from subtitles and writes over noise. No answer begins with these ...
+_CREDITS = re.compile(
+    r"thanks?( you)?( so much| all)? for watching|(please )?(like and )?subscribe to (my|our|the) channel"
+    r"|(subtitles?|captions?|transcri(bed|ption)) by|.{0,12}amara\.org|字幕(由|提供|志愿者|制作)|请不吝点赞"
+    r"|明镜(需要|与点点)|谢谢(大家)?(的)?(观看|收看)",
+    re.IGNORECASE,
+)
+# ... and these are real answers, so they fall only where hardly any voice was heard.
+_FILLINGS = (
+    "thank you",
+    "thank you very much",
+    "thanks",
+    "you",
+    "bye",
+    "bye bye",
+    "okay",
+    "so",
+    "oh",
+    "I'm not sure if I can do it",
+    "谢谢",
+    "谢谢大家",
+    "好",
+    "嗯",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One reading of one piece of audio, with what is needed to doubt it."""
+
+    text: str
+    language: Language
+    voiced_s: float
+    no_speech: float = 0.0
+    at_token_limit: bool = False
+    terms: tuple[str, ...] = ()
+
+
+def fault(seen: Evidence) -> Fault | None:
+    """Why this text cannot be what was said, or None."""
+    heard = units(seen.text)
+    if seen.at_token_limit:
+        return "token_limit"
+    if loops(heard) or compresses(seen.text):
+        return "repetition"
+    if len(heard) < int(seen.voiced_s * MIN_UNITS_A_SECOND[seen.language]):
+        return "truncation"
+    if echoes(heard, seen.terms):
+        return "echo"
+    return None
+
+
+def invented(seen: Evidence) -> bool:
+    """Text that Whisper is known to write where nobody speaks."""
+    if _CREDITS.match(seen.text.strip()):
+        return len(units(seen.text)) <= 20
+    unsure = seen.voiced_s < NEAR_SILENCE_S or seen.no_speech > NO_SPEECH_LIMIT
+    return unsure and units(seen.text) in [units(filling) for filling in _FILLINGS]
+
+
+def units(text: str) -> list[str]:
+    """Words, and Chinese characters one by one; lower case, no punctuation."""
+    return _UNIT.findall(text.lower().replace("’", "'"))
+
+
+def loops(heard: list[str]) -> bool:
+    return any(_repeats(heard, n) >= LOOP_LIMITS.get(n, LOOP_LIMIT) for n in range(1, LONGEST_LOOP + 1))
+
+
+def _repeats(heard: list[str], n: int) -> int:
+    """The most times one n-gram follows itself without a break."""
+    longest = run = 0
+    for i in range(n, len(heard)):
+        run = run + 1 if heard[i] == heard[i - n] else 0
+        longest = max(longest, run)
+    return longest // n + 1 if len(heard) >= n else 0
+
+
+def compresses(text: str) -> bool:
+    raw = text.encode()
+    return len(raw) >= COMPRESSION_MIN_BYTES and len(raw) / len(zlib.compress(raw)) > COMPRESSION_LIMIT
+
+
+def echoes(heard: list[str], terms: tuple[str, ...]) -> bool:
+    """The prompt came back as speech: most of the text is the list of terms in its own order."""
+    listed = units(" ".join(terms))
+    return len(terms) >= 2 and len(heard) >= len(listed) and heard[: len(listed)] == listed

@@ -1,0 +1,67 @@
+"""Requests that wait for one engine: by priority, then arrival, in bounded number. Knows no engine."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from inference.ports import EngineBusy, Priority, Speech, Transcript
+
+
+@dataclass(eq=False, slots=True)
+class Request:
+    speech: Speech
+    priority: Priority
+    answer: asyncio.Future[Transcript]
+    arrived_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def given_up(self) -> bool:
+        return self.answer.done()
+
+
+class WaitingLine:
+    """`put` refuses or pushes out the last when full; `pop` skips those who gave up. All is counted."""
+
+    def __init__(self, capacity: int, counters: Counter[str]) -> None:
+        self._capacity, self._counters = capacity, counters
+        self._heap: list[tuple[int, int, Request]] = []
+        self._arrival = itertools.count()
+
+    def __len__(self) -> int:
+        return sum(not request.given_up for _, _, request in self._heap)
+
+    def put(self, request: Request) -> None:
+        """Raises EngineBusy when the line is full of requests that go first."""
+        if len(self._heap) >= self._capacity:
+            self._forget_given_up()
+        if len(self._heap) >= self._capacity:
+            self._push_out(request)
+        heapq.heappush(self._heap, (request.priority, next(self._arrival), request))
+
+    def pop(self) -> Request | None:
+        while self._heap:
+            _, _, request = heapq.heappop(self._heap)
+            if not request.given_up:
+                return request
+            self._counters["given_up"] += 1
+        return None
+
+    def _forget_given_up(self) -> None:
+        kept = [entry for entry in self._heap if not entry[2].given_up]
+        self._counters["given_up"] += len(self._heap) - len(kept)
+        self._heap = kept
+        heapq.heapify(self._heap)
+
+    def _push_out(self, newcomer: Request) -> None:
+        last = max(self._heap)
+        self._counters["pushed_out"] += 1
+        if last[0] <= newcomer.priority:
+            raise EngineBusy("the recogniser has too many requests waiting")
+        self._heap.remove(last)
+        heapq.heapify(self._heap)
+        last[2].answer.set_exception(EngineBusy("pushed out by a request that goes first"))

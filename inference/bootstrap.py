@@ -1,0 +1,93 @@
+"""Builds the engines a process uses. The only module that names adapters.
+
+Each adapter is imported when it is wanted: a process that only judges never pays for speech.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+from inference.audio import AudioUnreadable
+from inference.config import LlmConfig, RecognizerConfig
+from inference.observe import Observe, ignore
+from inference.ports import Assessor, Engines, EngineUnavailable, Recognizer, VoiceDetector
+
+__all__ = ["AudioUnreadable", "build_engines", "close_engines", "read_audio", "start_engines"]
+
+logger = logging.getLogger(__name__)
+
+CLOSE_S = 5.0
+
+
+def build_engines(
+    recognizer: RecognizerConfig | None,
+    llm: LlmConfig,
+    why_text: str = "",
+    observe: Observe = ignore,
+) -> Engines:
+    """What one process's sessions share. Without a speech model answers are typed, and `why_text` says why.
+
+    Loads only the voice detector; `start_engines` has the recogniser ready before the first answer. Belongs to
+    the event loop that first uses it; end it with `close_engines`.
+    """
+    voice, problem = _voice(recognizer)
+    hears = recognizer is not None and voice is not None
+    return Engines(
+        voice=voice,
+        recognizer=_recognizer(recognizer, observe) if recognizer is not None and hears else None,
+        llm=_assessor(llm, observe) if llm.urls else None,
+        why_text="" if hears else problem or why_text,
+    )
+
+
+async def start_engines(engines: Engines) -> None:
+    """Load the speech model now. Raises EngineUnavailable with one line when it cannot be loaded."""
+    start = getattr(engines.recognizer, "start", None)
+    if start is not None:
+        await start()
+
+
+async def close_engines(engines: Engines) -> None:
+    """End every engine; one that does not end in time is left behind and named."""
+    for engine in (engines.voice, engines.recognizer, engines.llm):
+        if engine is None:
+            continue
+        try:
+            async with asyncio.timeout(CLOSE_S):
+                await engine.aclose()
+        except TimeoutError:
+            logger.warning("%s did not close within %.0f s", type(engine).__name__, CLOSE_S)
+
+
+def read_audio(path: Path) -> bytes:
+    """A file of any format that PyAV reads as 16 kHz mono PCM16. Raises AudioUnreadable."""
+    from inference.adapters import audio_file  # noqa: PLC0415
+
+    return audio_file.read_audio(path)
+
+
+def _voice(recognizer: RecognizerConfig | None) -> tuple[VoiceDetector | None, str]:
+    if recognizer is None:
+        return None, ""
+    from inference.adapters.silero import SileroVoiceDetector  # noqa: PLC0415
+
+    try:
+        return SileroVoiceDetector(), ""
+    except EngineUnavailable as exc:
+        logger.warning("speech is off: %s", exc)
+        return None, str(exc)
+
+
+def _recognizer(config: RecognizerConfig, observe: Observe) -> Recognizer:
+    from inference.adapters.faster_whisper import FasterWhisperRecognizer  # noqa: PLC0415
+
+    return FasterWhisperRecognizer(config, observe)
+
+
+def _assessor(config: LlmConfig, observe: Observe) -> Assessor:
+    from inference.adapters.openai_llm import OpenAiAssessor  # noqa: PLC0415
+    from inference.nlp.score import assess  # noqa: PLC0415
+
+    return OpenAiAssessor(config, assess, observe)
