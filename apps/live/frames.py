@@ -1,0 +1,104 @@
+"""One audio frame on the wire: a 32-byte header, then PCM16LE mono 16 kHz. Knows no sockets and no files.
+
+Header, big-endian: version u8, type u8, flags u16, answer u32, seq u64, capture_us u64, nbytes u32, crc32 u32.
+The CRC is zlib's, over the header with crc 0, then the payload. `seq` counts from 0 in each answer;
+`capture_us` is the page's monotonic time of the first sample. A frame sent again is the same bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+from apps.live.close_codes import CloseCode, Refused
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
+
+HEADER = struct.Struct(">BBHIQQII")
+VERSION = 1
+TYPE_AUDIO = 1
+LAST = 1  # flag: the answer's last frame; only this one may be shorter than 20 ms
+DISCONTINUITY = 2  # flag: the page lost audio right before this frame
+KNOWN_FLAGS = LAST | DISCONTINUITY
+
+MAX_MESSAGE_BYTES = 65_536
+MIN_PCM_BYTES = SAMPLE_RATE * BYTES_PER_SAMPLE * 20 // 1_000
+MAX_PCM_BYTES = SAMPLE_RATE * BYTES_PER_SAMPLE * 500 // 1_000
+FRAME_MS = 100
+_CRC_AT = HEADER.size - 4
+_NO_CRC = b"\0\0\0\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """`raw` is the frame as received, header included."""
+
+    answer: int
+    seq: int
+    capture_us: int
+    flags: int
+    crc: int
+    raw: bytes
+
+    @property
+    def pcm(self) -> bytes:
+        return self.raw[HEADER.size :]
+
+    @property
+    def samples(self) -> int:
+        return (len(self.raw) - HEADER.size) // BYTES_PER_SAMPLE
+
+    @property
+    def duration_s(self) -> float:
+        return self.samples / SAMPLE_RATE
+
+
+def encode_frame(pcm: bytes, *, answer: int, seq: int, capture_us: int, flags: int = 0) -> bytes:
+    header = HEADER.pack(VERSION, TYPE_AUDIO, flags, answer, seq, capture_us, len(pcm), 0)
+    crc = zlib.crc32(pcm, zlib.crc32(header))
+    return header[:_CRC_AT] + crc.to_bytes(4) + pcm
+
+
+def crc_of(raw: bytes) -> int:
+    """The checksum that the header of `raw` should carry."""
+    view = memoryview(raw)
+    return zlib.crc32(view[HEADER.size :], zlib.crc32(_NO_CRC, zlib.crc32(view[:_CRC_AT])))
+
+
+def decode_frame(raw: bytes) -> Frame:
+    """Check everything a frame promises. Raises Refused: 4413 when over-long, else 4400."""
+    if len(raw) > MAX_MESSAGE_BYTES:
+        raise Refused(CloseCode.TOO_LONG, f"message of {len(raw)} bytes")
+    if len(raw) < HEADER.size:
+        raise Refused(CloseCode.BAD_FRAME, f"{len(raw)} bytes are no frame")
+    version, kind, flags, answer, seq, capture_us, nbytes, crc = HEADER.unpack_from(raw)
+    problem = _header_problem(version, kind, flags, answer) or _payload_problem(
+        nbytes, len(raw) - HEADER.size, flags
+    )
+    if problem:
+        raise Refused(CloseCode.BAD_FRAME, problem)
+    if crc != crc_of(raw):
+        raise Refused(CloseCode.BAD_FRAME, "checksum differs")
+    return Frame(answer, seq, capture_us, flags, crc, raw)
+
+
+def _header_problem(version: int, kind: int, flags: int, answer: int) -> str:
+    if version != VERSION:
+        return f"version {version}"
+    if kind != TYPE_AUDIO:
+        return f"type {kind}"
+    if flags & ~KNOWN_FLAGS:
+        return f"flags {flags}"
+    return "" if answer else "answer 0"
+
+
+def _payload_problem(nbytes: int, received: int, flags: int) -> str:
+    if nbytes != received:
+        return f"{nbytes} bytes announced, {received} received"
+    if nbytes % BYTES_PER_SAMPLE:
+        return f"odd byte count {nbytes}"
+    if nbytes > MAX_PCM_BYTES:
+        return f"{nbytes} bytes are more than 500 ms"
+    if nbytes == 0 or (nbytes < MIN_PCM_BYTES and not flags & LAST):
+        return f"{nbytes} bytes are less than 20 ms"
+    return ""

@@ -1,0 +1,184 @@
+"""Text messages of the live socket, both ways, as closed unions. Events of a turn are inference.events."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from apps.live.close_codes import CloseCode, Refused
+from inference.events import Mode
+
+SUBPROTOCOL = "interview.v1"
+MAX_TEXT_CHARS = 12_000  # a typed answer; in UTF-8 it stays inside one 64 KiB message
+MAX_MESSAGE_CHARS = 65_536
+
+
+def _storable(text: str) -> str:
+    """Text that a database and UTF-8 can hold: no NUL, no half of a surrogate pair."""
+    if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text):
+        raise ValueError("characters that cannot be stored")
+    return text
+
+
+Storable = Annotated[str, AfterValidator(_storable)]
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class _FromPage(_Message):
+    """The page may send fields that this server does not know yet."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+class Hello(_FromPage):
+    """Always first. `epoch` is the one the page's kept frames of `answer` belong to, if it has any.
+
+    It still holds the frames `have_from` to `have_to` (exclusive); `events_from` is the last `eid` it shows.
+    """
+
+    type: Literal["hello"]
+    ticket: str = Field(min_length=1, max_length=200)
+    answer: int = Field(default=0, ge=0)
+    have_from: int = Field(default=0, ge=0)
+    have_to: int = Field(default=0, ge=0)
+    epoch: str | None = Field(default=None, max_length=64)
+    gen: int | None = None
+    events_from: int = Field(default=0, ge=0)
+    rate: int | None = None
+
+
+class _OfAnswer(_FromPage):
+    answer: int = Field(ge=1)
+
+
+class End(_OfAnswer):
+    """No more frames of `answer` after `last_seq` (-1: there were none).
+
+    `sha256` is over all PCM payload bytes in order, empty when the page no longer has them all.
+    """
+
+    type: Literal["end"]
+    last_seq: int = Field(ge=-1)
+    sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
+
+
+class Skip(_OfAnswer):
+    type: Literal["skip"]
+
+
+class Thinking(_OfAnswer):
+    type: Literal["thinking"]
+
+
+class TextAnswer(_OfAnswer):
+    type: Literal["text_answer"]
+    text: Storable = Field(min_length=1, max_length=MAX_TEXT_CHARS)
+
+
+class Input(_FromPage):
+    type: Literal["input"]
+    mode: Literal["voice", "hold", "text"]
+
+
+class Finish(_FromPage):
+    """The candidate ends the interview; an answer that holds speech is finished first."""
+
+    type: Literal["finish"]
+
+
+class PageHeartbeat(_FromPage):
+    type: Literal["heartbeat"]
+
+
+FromPage = Annotated[
+    Hello | End | Skip | Thinking | TextAnswer | Input | Finish | PageHeartbeat, Field(discriminator="type")
+]
+_FROM_PAGE: TypeAdapter[FromPage] = TypeAdapter(FromPage)
+
+
+def parse_message(text: str) -> FromPage:
+    """Read one message of the page. Raises Refused; the reason names fields, never their content."""
+    if len(text) > MAX_MESSAGE_CHARS:
+        raise Refused(CloseCode.TOO_LONG, f"message of {len(text)} characters")
+    try:
+        return _FROM_PAGE.validate_json(text)
+    except ValidationError as exc:
+        fields = sorted({".".join(str(part) for part in error["loc"])[:60] for error in exc.errors()})
+        raise Refused(
+            CloseCode.BAD_FRAME, f"message not understood: {', '.join(fields) or 'no JSON'}"
+        ) from None
+    except (UnicodeError, RecursionError):
+        raise Refused(CloseCode.BAD_FRAME, "message is no text") from None
+
+
+class OpenTurn(_Message):
+    """The question on the table, for a reloaded page. `elapsed_s` counts audio since speech began."""
+
+    turn: int
+    text: str
+    number: int
+    total: int
+    kind: Literal["main", "follow_up"]
+    limit_s: float
+    elapsed_s: float
+
+
+class Snapshot(_Message):
+    status: Literal["live", "finished"]
+    mode: Mode
+    turn: OpenTurn | None
+
+
+class Welcome(_Message):
+    """`next` is the seq the server waits for; with another `epoch` than the page's, upload from seq 0."""
+
+    type: Literal["welcome"] = "welcome"
+    epoch: str
+    gen: int
+    answer: int
+    next: int
+    window: int
+    frame_ms: int
+    hb_ms: int
+    idle_ms: int
+    max_answer_s: int
+    resume_token: str = ""
+    snapshot: Snapshot
+
+
+class Ack(_Message):
+    """Frames up to and including `upto` are on disk (-1: none). `window`: how many may follow now."""
+
+    type: Literal["ack"] = "ack"
+    answer: int
+    upto: int
+    window: int
+
+
+class Nack(_Message):
+    """Send again from seq `from`; what came after the hole was not stored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, serialize_by_alias=True)
+
+    type: Literal["nack"] = "nack"
+    answer: int
+    from_: int = Field(serialization_alias="from")
+
+
+class Committed(_Message):
+    """The answer and its recording are kept for good; the page may forget its copy."""
+
+    type: Literal["committed"] = "committed"
+    answer: int
+    sha256: str
+
+
+class ServerHeartbeat(_Message):
+    type: Literal["heartbeat"] = "heartbeat"
+
+
+ToPage = Welcome | Ack | Nack | Committed | ServerHeartbeat

@@ -1,0 +1,313 @@
+"""The recording of one answer while it lasts: an append-only file of frames as they came.
+
+File: 16 bytes magic, 16 bytes epoch, then frames (frames.py) with seq 0, 1, 2, … A frame counts as kept once
+`flush` has synced it; `append` may run beside `flush` in another thread. Knows no sockets, sessions or rows.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import logging
+import os
+import secrets
+import time
+import wave
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+from apps.live.close_codes import Refused
+from apps.live.frames import HEADER, MAX_PCM_BYTES, TYPE_AUDIO, VERSION, Frame, decode_frame
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
+
+logger = logging.getLogger(__name__)
+
+MAGIC = b"viva spool 1\n\0\0\0"
+EPOCH_BYTES = 16
+FILE_HEADER_BYTES = len(MAGIC) + EPOCH_BYTES
+MAX_UNSYNCED_FRAMES = 100
+LOCK_WAIT_S = 3.0
+_MARK = bytes((VERSION, TYPE_AUDIO))
+
+Verdict = Literal["stored", "duplicate", "conflict", "ahead", "full"]
+
+
+class SpoolBusyError(Exception):
+    """Another process still writes this spool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A finished WAV. `sha256` is over the PCM payload bytes in order, not over the file."""
+
+    sha256: str
+    duration_s: float
+    frames: int
+
+
+class Spool:
+    """One answer's frames. Made by `open_spool`."""
+
+    def __init__(self, path: Path, fd: int, epoch: str, scan: _Scan) -> None:
+        self.path, self.epoch = path, epoch
+        self._fd = fd
+        self._lock = Lock()  # guards what append and flush share; never held during a system call
+        self._disk = Lock()  # one writer of the file at a time
+        self._crcs = scan.crcs  # of every accepted frame, kept or waiting
+        self._waiting: list[Frame] = []
+        self._kept = len(scan.crcs)
+        self._kept_bytes = scan.end
+        self._samples = scan.samples
+        self._closed = False
+
+    @property
+    def next(self) -> int:
+        """The seq that `append` takes next."""
+        return len(self._crcs)
+
+    @property
+    def kept(self) -> int:
+        """Frames that survive a crash: seq 0 … kept - 1."""
+        return self._kept
+
+    @property
+    def waiting(self) -> int:
+        return len(self._crcs) - self._kept
+
+    @property
+    def samples(self) -> int:
+        """Samples of all accepted frames."""
+        return self._samples
+
+    def append(self, frame: Frame) -> Verdict:
+        """Take a frame into memory, to be kept by the next `flush`. Touches no file."""
+        with self._lock:
+            if frame.seq < len(self._crcs):
+                return "duplicate" if self._crcs[frame.seq] == frame.crc else "conflict"
+            if frame.seq > len(self._crcs):
+                return "ahead"
+            if len(self._crcs) - self._kept >= MAX_UNSYNCED_FRAMES or self._closed:
+                return "full"
+            self._crcs.append(frame.crc)
+            self._waiting.append(frame)
+            self._samples += frame.samples
+        return "stored"
+
+    def flush(self) -> None:
+        """Write and sync what waits. Raises OSError; frames that are not on disk wait for the next call."""
+        with self._disk:
+            self._flush()
+
+    def _flush(self) -> None:
+        with self._lock:
+            batch = [] if self._closed else list(self._waiting)
+        if not batch:
+            return
+        try:
+            self._write(b"".join(frame.raw for frame in batch))
+        except OSError:
+            # A frame in half would look like a corrupt middle later: cut back to a whole one.
+            os.ftruncate(self._fd, self._kept_bytes)
+            raise
+        with self._lock:
+            del self._waiting[: len(batch)]
+            self._kept += len(batch)
+            self._kept_bytes += sum(len(frame.raw) for frame in batch)
+
+    def _write(self, content: bytes) -> None:
+        written = 0
+        while written < len(content):
+            written += os.pwrite(self._fd, content[written:], self._kept_bytes + written)
+        os.fsync(self._fd)
+
+    def payloads(self) -> Iterator[bytes]:
+        """PCM of each kept frame, in order, read from disk."""
+        position = FILE_HEADER_BYTES
+        end = self._kept_bytes
+        with self.path.open("rb") as file:
+            file.seek(position)
+            while position < end:
+                header = file.read(HEADER.size)
+                nbytes = HEADER.unpack(header)[6]
+                yield file.read(nbytes)
+                position += HEADER.size + nbytes
+
+    def to_wav(self, target: Path) -> Recording:
+        """Write a finite, seekable WAV: whole or not at all, also when the machine dies meanwhile."""
+        self.flush()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        half = target.with_suffix(".part")
+        digest, pcm_bytes = hashlib.sha256(), 0
+        with half.open("wb") as file:
+            with wave.open(file, "wb") as wav:
+                wav.setnchannels(1)
+                wav.setsampwidth(BYTES_PER_SAMPLE)
+                wav.setframerate(SAMPLE_RATE)
+                wav.setnframes(self._samples)
+                for pcm in self.payloads():
+                    digest.update(pcm)
+                    pcm_bytes += len(pcm)
+                    wav.writeframesraw(pcm)
+            file.flush()
+            os.fsync(file.fileno())
+        half.replace(target)
+        _sync_folder(target.parent)
+        return Recording(digest.hexdigest(), pcm_bytes / BYTES_PER_SAMPLE / SAMPLE_RATE, self._kept)
+
+    def close(self) -> None:
+        """Keep what waits, as far as the disk takes it, and let go of the file."""
+        with self._disk:
+            try:
+                self._flush()
+            except OSError as exc:
+                logger.warning("spool closed with %d frames unkept: %s", self.waiting, exc.strerror)
+            with self._lock:
+                if self._closed:
+                    return
+                self._closed = True
+            os.close(self._fd)
+
+    def remove(self) -> None:
+        """Forget the recording; only after it was committed elsewhere."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+
+@dataclass(slots=True)
+class _Scan:
+    """What a file holds: checksums by seq, end of the last good frame, samples."""
+
+    crcs: array[int]
+    end: int = FILE_HEADER_BYTES
+    samples: int = 0
+
+
+def spool_path(folder: Path, interview_hex: str, answer: int) -> Path:
+    return folder / f"{interview_hex}-{answer:04d}.spool"
+
+
+def open_spool(folder: Path, interview_hex: str, answer: int) -> Spool:
+    """Open or make the spool of one answer, checking every frame. Blocks; raises OSError or SpoolBusyError.
+
+    A torn tail (the write that a crash cut short) is truncated. Damage with good frames behind it puts the
+    file aside and starts one with a new epoch: the page uploads the answer again and nothing is joined.
+    """
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = spool_path(folder, interview_hex, answer)
+    fd = _locked(path)
+    try:
+        return _opened(path, fd, answer)
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def spool_set_aside(spool: Spool) -> Path:
+    """Close a spool and keep its file under another name, so that the answer starts anew."""
+    spool.close()
+    aside = spool.path.with_suffix(f".{spool.epoch[:8]}.aside")
+    spool.path.replace(aside)
+    return aside
+
+
+def _opened(path: Path, fd: int, answer: int) -> Spool:
+    content = _read_all(fd)
+    if len(content) < FILE_HEADER_BYTES:  # new, or died before its header was synced
+        return _begun(path, fd)
+    if not content.startswith(MAGIC):
+        return _begun_anew(path, fd, "no spool header")
+    scan = _scanned(content, answer)
+    if scan.end < len(content):
+        if _frame_behind(content, scan.end + 1, answer, len(scan.crcs)):
+            return _begun_anew(path, fd, f"damaged after {len(scan.crcs)} frames")
+        logger.warning("spool tail of %d bytes cut off: an unfinished write", len(content) - scan.end)
+        os.ftruncate(fd, scan.end)
+        os.fsync(fd)
+    epoch = content[len(MAGIC) : FILE_HEADER_BYTES].hex()
+    return Spool(path, fd, epoch, scan)
+
+
+def _begun(path: Path, fd: int) -> Spool:
+    epoch = secrets.token_bytes(EPOCH_BYTES)
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, MAGIC + epoch, 0)
+    os.fsync(fd)
+    _sync_folder(path.parent)
+    return Spool(path, fd, epoch.hex(), _Scan(array("I")))
+
+
+def _begun_anew(path: Path, fd: int, why: str) -> Spool:
+    aside = path.with_suffix(f".{secrets.token_hex(4)}.damaged")
+    path.replace(aside)
+    os.close(fd)
+    logger.error("spool put aside as %s: %s", aside.name, why)
+    return _begun(path, _locked(path))
+
+
+def _locked(path: Path) -> int:
+    """Open for writing, alone: the socket before this one may still be letting go, perhaps elsewhere."""
+    give_up_at = time.monotonic() + LOCK_WAIT_S
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            if time.monotonic() > give_up_at:
+                raise SpoolBusyError(path.name) from None
+            time.sleep(0.05)
+            continue
+        if path.exists() and os.path.samestat(path.stat(), os.fstat(fd)):
+            return fd
+        os.close(fd)  # removed or put aside by the holder before us: lock the new file instead
+
+
+def _read_all(fd: int) -> bytes:
+    size = os.fstat(fd).st_size
+    return os.pread(fd, size, 0) if size else b""
+
+
+def _scanned(content: bytes, answer: int) -> _Scan:
+    """Walk over good frames in order; stops at the first byte that is none."""
+    scan = _Scan(array("I"))
+    while True:
+        frame = _frame_at(content, scan.end)
+        if frame is None or frame.answer != answer or frame.seq != len(scan.crcs):
+            return scan
+        scan.crcs.append(frame.crc)
+        scan.end += len(frame.raw)
+        scan.samples += frame.samples
+
+
+def _frame_at(content: bytes, position: int) -> Frame | None:
+    if position + HEADER.size > len(content):
+        return None
+    nbytes = HEADER.unpack_from(content, position)[6]
+    if nbytes > MAX_PCM_BYTES:
+        return None
+    try:
+        return decode_frame(content[position : position + HEADER.size + nbytes])
+    except Refused:
+        return None
+
+
+def _frame_behind(content: bytes, position: int, answer: int, seq: int) -> bool:
+    """Whether a good, later frame lies behind the damage."""
+    while (position := content.find(_MARK, position)) >= 0:
+        frame = _frame_at(content, position)
+        if frame is not None and frame.answer == answer and frame.seq > seq:
+            return True
+        position += 1
+    return False
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
