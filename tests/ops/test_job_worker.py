@@ -1,0 +1,115 @@
+"""Jobs through a real Redis and real workers that are killed: nothing lost, nothing done twice."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from celery import current_app
+from django.db import transaction
+
+from apps.ops import doorbell
+from apps.ops.jobs import job_enqueue
+from apps.ops.models import Job
+from tests.ops.worker_stack import Stack, database_file, wait_until
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) -> Iterator[Stack]:
+    folder = tmp_path_factory.mktemp("jobs")
+    with django_db_blocker.unblock(), database_file(folder / "viva.sqlite3") as database:
+        stack = Stack(folder, database)
+        before = current_app.conf.broker_url
+        current_app.conf.broker_url = current_app.conf.broker_write_url = stack.redis.url + "/0"
+        stack.redis.start()
+        try:
+            yield stack
+        finally:
+            stack.close()
+            current_app.conf.broker_url = current_app.conf.broker_write_url = before
+
+
+@pytest.fixture
+def enqueue(stack: Stack) -> Callable[[str, int], Job]:
+    def enqueue(kind: str, subject_id: int) -> Job:
+        with transaction.atomic():
+            return job_enqueue(organisation_id=1, kind=kind, subject_id=subject_id)
+
+    return enqueue
+
+
+def ended(job: Job) -> str:
+    job.refresh_from_db()
+    return job.status if job.status in {"done", "dead"} else ""
+
+
+def test_a_committed_job_runs_at_once(stack: Stack, enqueue: Callable[[str, int], Job]) -> None:
+    stack.worker()
+    job = enqueue("quick", 1)
+    assert wait_until(lambda: ended(job), 4) < 4  # by its message, before the first sweep
+    assert stack.marks() == ["done 1"]
+
+
+def test_a_wiped_and_restarted_redis_loses_no_job(stack: Stack, enqueue: Callable[[str, int], Job]) -> None:
+    stack.redis.kill()
+    jobs = [enqueue("quick", number) for number in (11, 12, 13)]
+    stack.redis.start()
+    stack.redis.flush()
+    wait_until(lambda: all(ended(job) for job in jobs), 25)
+    assert sorted(mark for mark in stack.marks() if mark.startswith("done 1") and mark != "done 1") == [
+        "done 11",
+        "done 12",
+        "done 13",
+    ]
+
+
+def test_enqueueing_waits_for_no_broker_and_counts_the_lost_ring(
+    stack: Stack, enqueue: Callable[[str, int], Job]
+) -> None:
+    lost_before = doorbell.RINGS_LOST._value.get()
+    assert stack.redis.process is not None
+    stack.redis.process.send_signal(signal.SIGSTOP)
+    started = time.monotonic()
+    job = enqueue("quick", 21)
+    assert time.monotonic() - started < 0.25
+    wait_until(lambda: doorbell.RINGS_LOST._value.get() > lost_before, 5)
+    stack.redis.process.send_signal(signal.SIGCONT)
+    wait_until(lambda: ended(job), 25)
+
+
+def test_the_same_job_delivered_twice_gives_one_result(
+    stack: Stack, enqueue: Callable[[str, int], Job]
+) -> None:
+    stack.worker()  # a second one, so that both messages run at the same time
+    job = enqueue("two_seconds", 31)
+    assert doorbell.ring([(job.pk, 2), (job.pk, 2), (job.pk, 2)])
+    wait_until(lambda: ended(job), 15)
+    wait_until(lambda: doorbell.messages_waiting() == 0, 5)
+    assert [mark for mark in stack.marks() if mark.endswith(" 31")] == ["start 31", "done 31"]
+    stack.workers.pop().kill()
+
+
+def test_a_worker_killed_halfway_costs_an_attempt_and_no_job(
+    stack: Stack, enqueue: Callable[[str, int], Job]
+) -> None:
+    job = enqueue("slow", 41)
+    wait_until(lambda: "start 41" in stack.marks(), 10)
+    stack.workers.pop().kill()
+    killed = time.monotonic()
+    stack.worker()
+    wait_until(lambda: ended(job), 30)
+    assert time.monotonic() - killed < 30
+    assert [mark for mark in stack.marks() if mark.endswith(" 41")] == ["start 41", "start 41", "done 41"]
+    assert (job.attempts, job.status) == (2, "done")
+
+
+def test_work_that_hears_nothing_is_killed_and_the_next_job_runs(
+    stack: Stack, enqueue: Callable[[str, int], Job]
+) -> None:
+    deaf, next_one = enqueue("deaf", 51), enqueue("quick", 52)
+    wait_until(lambda: ended(deaf) and ended(next_one), 25)
+    assert (deaf.status, deaf.reason, deaf.attempts) == ("dead", "timeout", 1)
+    assert "failed 51 timeout" in stack.marks()

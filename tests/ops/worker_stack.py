@@ -1,0 +1,133 @@
+"""A real Redis on a free port, a SQLite file and Celery workers, all of which a test may kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import redis
+from django.core.management import call_command
+from django.db import connections
+
+from apps.ops.embedded import server_binary
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@contextmanager
+def database_file(path: Path) -> Iterator[Path]:
+    """The default database becomes a migrated file that other processes can open."""
+    ours = connections.create_connection("default")
+    ours.settings_dict = {**ours.settings_dict, "NAME": str(path)}
+    before = connections["default"]
+    connections["default"] = ours
+    try:
+        call_command("migrate", verbosity=0)
+        yield path
+    finally:
+        ours.close()
+        connections["default"] = before
+
+
+class RedisServer:
+    """`kill` and `start` again on the same port forget everything, like a machine that lost its memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        self.url = f"redis://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
+        self.process = subprocess.Popen([str(server_binary()), *options], stdout=subprocess.DEVNULL)
+        wait_until(self._answers, 10)
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+    def flush(self) -> None:
+        with redis.Redis.from_url(self.url) as client:
+            client.flushall()
+
+    def _answers(self) -> bool:
+        with redis.Redis.from_url(self.url, retry=None) as client:
+            try:
+                return bool(client.ping())
+            except redis.ConnectionError:
+                return False
+
+
+class Worker:
+    """A Celery worker as `runserver` starts it, in a process group of its own."""
+
+    def __init__(self, folder: Path, redis_url: str, database: Path) -> None:
+        environment = os.environ | {
+            "VAR_DIR": str(folder),
+            "REDIS_URL": redis_url,
+            "DATABASE_URL": f"sqlite:///{database}",
+            "PYTHONPATH": str(ROOT),
+        }
+        command = [sys.executable, "-m", "celery", "-A", "interview_site", "worker", "-c", "1", "-l", "INFO"]
+        command += ["--include", "tests.ops.job_kinds_here", "--without-gossip", "--without-mingle"]
+        self.log = folder / f"worker-{time.monotonic_ns()}.log"
+        with self.log.open("wb") as out:
+            self.process = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdout=out, stderr=out, start_new_session=True
+            )
+        wait_until(self._ready, 40)
+
+    def _ready(self) -> bool:
+        assert self.process.poll() is None, self.log.read_text()[-2000:]
+        return b"ready." in self.log.read_bytes()
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+class Stack:
+    """Redis and workers over one database file."""
+
+    def __init__(self, folder: Path, database: Path) -> None:
+        self.folder = folder
+        self.database = database
+        self.redis = RedisServer(folder)
+        self.workers: list[Worker] = []
+
+    def worker(self) -> Worker:
+        worker = Worker(self.folder, self.redis.url, self.database)
+        self.workers.append(worker)
+        return worker
+
+    def marks(self) -> list[str]:
+        path = self.folder / "marks"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.kill()
+        self.redis.kill()
+
+
+def wait_until(true: Callable[[], object], limit_s: float) -> float:
+    """Seconds it took. Fails the test when it took too long."""
+    started = time.monotonic()
+    while not true():
+        assert time.monotonic() - started < limit_s, f"not within {limit_s} s"
+        time.sleep(0.1)
+    return time.monotonic() - started
