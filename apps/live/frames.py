@@ -1,6 +1,6 @@
 """One audio frame on the wire: a 32-byte header, then PCM16LE mono 16 kHz. Knows no sockets and no files.
 
-Header, big-endian: version u8, type u8, flags u16, answer u32, seq u64, capture_us u64, nbytes u32, crc32 u32.
+Header, big-endian: version u8, type u8, flags u16, answer u32, seq u64, capture_us u64, nbytes u32, crc u32.
 The CRC is zlib's, over the header with crc 0, then the payload. `seq` counts from 0 in each answer;
 `capture_us` is the page's monotonic time of the first sample. A frame sent again is the same bytes.
 """

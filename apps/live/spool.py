@@ -15,6 +15,7 @@ import time
 import wave
 from array import array
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -175,6 +176,8 @@ class Spool:
         """Forget the recording; only after it was committed elsewhere."""
         self.close()
         self.path.unlink(missing_ok=True)
+        with suppress(OSError):  # the folder goes with its last file
+            self.path.parent.rmdir()
 
 
 @dataclass(slots=True)
@@ -186,18 +189,14 @@ class _Scan:
     samples: int = 0
 
 
-def spool_path(folder: Path, interview_hex: str, answer: int) -> Path:
-    return folder / f"{interview_hex}-{answer:04d}.spool"
-
-
-def open_spool(folder: Path, interview_hex: str, answer: int) -> Spool:
-    """Open or make the spool of one answer, checking every frame. Blocks; raises OSError or SpoolBusyError.
+def open_spool(folder: Path, answer: int) -> Spool:
+    """Open or make the spool of an answer in its interview's folder. Blocks; raises OSError, SpoolBusyError.
 
     A torn tail (the write that a crash cut short) is truncated. Damage with good frames behind it puts the
     file aside and starts one with a new epoch: the page uploads the answer again and nothing is joined.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path = spool_path(folder, interview_hex, answer)
+    path = folder / f"{answer:04d}.spool"
     fd = _locked(path)
     try:
         return _opened(path, fd, answer)

@@ -30,7 +30,7 @@ FRAME_BYTES = 32 + 3_200
 
 
 def kept(tmp_path: Path, count: int) -> tuple[Path, str]:
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     for frame in frames(numbered_pcm(count)):
         assert spool.append(frame) == "stored"
     spool.flush()
@@ -44,14 +44,14 @@ def pcm_of(spool: Spool) -> bytes:
 
 def test_what_was_flushed_is_there_after_reopening(tmp_path: Path) -> None:
     _, epoch = kept(tmp_path, 7)
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     assert (spool.next, spool.kept, spool.epoch, spool.samples) == (7, 7, epoch, 7 * 1600)
     assert pcm_of(spool) == numbered_pcm(7)
     spool.close()
 
 
 def test_a_frame_is_not_kept_before_it_is_synced(tmp_path: Path) -> None:
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     spool.append(frames(numbered_pcm(1))[0])
     assert (spool.next, spool.kept, spool.waiting) == (1, 0, 1)
     spool.flush()
@@ -60,7 +60,7 @@ def test_a_frame_is_not_kept_before_it_is_synced(tmp_path: Path) -> None:
 
 
 def test_duplicates_are_stored_once_and_conflicts_never(tmp_path: Path) -> None:
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     first, second = frames(numbered_pcm(2))
     other = decode_frame(encode_frame(b"\7\0" * 1600, answer=1, seq=0, capture_us=0))
     assert [spool.append(f) for f in (first, first, other, second)] == [
@@ -77,14 +77,14 @@ def test_duplicates_are_stored_once_and_conflicts_never(tmp_path: Path) -> None:
 
 def test_a_duplicate_is_known_after_reopening(tmp_path: Path) -> None:
     kept(tmp_path, 3)
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     assert spool.append(frames(numbered_pcm(3))[2]) == "duplicate"
     assert spool.append(frames(numbered_pcm(4))[3]) == "stored"
     spool.close()
 
 
 def test_a_frame_after_a_hole_is_not_stored(tmp_path: Path) -> None:
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     one, two, three = frames(numbered_pcm(3))
     assert [spool.append(f) for f in (one, three)] == ["stored", "ahead"]
     assert [spool.append(f) for f in (two, three)] == ["stored", "stored"]
@@ -94,7 +94,7 @@ def test_a_frame_after_a_hole_is_not_stored(tmp_path: Path) -> None:
 
 
 def test_memory_is_bounded_while_the_disk_is_slow(tmp_path: Path) -> None:
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     verdicts = [spool.append(f) for f in frames(numbered_pcm(MAX_UNSYNCED_FRAMES + 1))]
     assert verdicts == ["stored"] * MAX_UNSYNCED_FRAMES + ["full"]
     spool.flush()
@@ -106,7 +106,7 @@ def test_memory_is_bounded_while_the_disk_is_slow(tmp_path: Path) -> None:
 def test_a_torn_tail_is_cut_to_the_last_whole_frame(tmp_path: Path, cut_bytes: int) -> None:
     path, epoch = kept(tmp_path, 5)
     os.truncate(path, path.stat().st_size - cut_bytes)
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     assert (spool.next, spool.epoch) == (4, epoch)
     assert path.stat().st_size == FILE_HEADER_BYTES + 4 * FRAME_BYTES
     assert pcm_of(spool) == numbered_pcm(4)
@@ -117,7 +117,7 @@ def test_a_tail_of_zeros_after_power_loss_is_cut(tmp_path: Path) -> None:
     path, epoch = kept(tmp_path, 3)
     with path.open("ab") as file:
         file.write(b"\0" * 9_000)
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     assert (spool.next, spool.epoch) == (3, epoch)
     spool.close()
 
@@ -128,7 +128,7 @@ def test_a_damaged_middle_is_put_aside_and_the_epoch_changes(tmp_path: Path, at:
     content = bytearray(path.read_bytes())
     content[FILE_HEADER_BYTES + at] ^= 4
     path.write_bytes(content)
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     assert spool.next == 0
     assert spool.epoch != epoch
     [aside] = tmp_path.glob("*.damaged")
@@ -139,16 +139,16 @@ def test_a_damaged_middle_is_put_aside_and_the_epoch_changes(tmp_path: Path, at:
 def test_a_foreign_file_is_put_aside(tmp_path: Path) -> None:
     path, _ = kept(tmp_path, 1)
     path.write_bytes(b"#!/bin/sh\n" * 10)
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     assert spool.next == 0
     assert len(list(tmp_path.glob("*.damaged"))) == 1
     spool.close()
 
 
 def test_a_spool_set_aside_leaves_room_for_a_new_one(tmp_path: Path) -> None:
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     aside = spool_set_aside(spool)
-    again = open_spool(tmp_path, "ab", 1)
+    again = open_spool(tmp_path, 1)
     assert aside.exists()
     assert again.epoch != spool.epoch
     again.close()
@@ -156,15 +156,15 @@ def test_a_spool_set_aside_leaves_room_for_a_new_one(tmp_path: Path) -> None:
 
 def test_two_writers_never_share_a_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("apps.live.spool.LOCK_WAIT_S", 0.1)
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     with pytest.raises(SpoolBusyError):
-        open_spool(tmp_path, "ab", 1)
+        open_spool(tmp_path, 1)
     spool.close()
-    open_spool(tmp_path, "ab", 1).close()
+    open_spool(tmp_path, 1).close()
 
 
 def test_the_recording_is_a_finite_wav_with_the_hash_of_its_samples(tmp_path: Path) -> None:
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     for frame in frames(numbered_pcm(12)):
         spool.append(frame)
     recording = spool.to_wav(tmp_path / "media" / "a.wav")
@@ -194,7 +194,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_loses_nothing_and_goes_on_when_there_is_room(tiny_disk: Path) -> None:
     ballast = tiny_disk / "ballast"
-    spool = open_spool(tiny_disk, "ab", 1)
+    spool = open_spool(tiny_disk, 1)
     ballast.write_bytes(b"x" * 40_000)
     for frame in frames(numbered_pcm(30)):
         spool.append(frame)
@@ -218,7 +218,7 @@ import os, sys
 from pathlib import Path
 from apps.live.spool import open_spool
 from tests.live.wire import frames, numbered_pcm
-spool = open_spool(Path(sys.argv[1]), "ab", 1)
+spool = open_spool(Path(sys.argv[1]), 1)
 for frame in frames(numbered_pcm(40))[: int(sys.argv[2])]:
     spool.append(frame)
 spool.flush()
@@ -238,7 +238,7 @@ def test_kill_9_between_write_and_ack_keeps_what_was_synced(tmp_path: Path) -> N
             text=True,
         )
         assert (writer.returncode, writer.stdout) == (-signal.SIGKILL, "acked\n"), writer.stderr
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     assert spool.next == 25
     assert spool.append(frames(numbered_pcm(40))[24]) == "duplicate"
     assert pcm_of(spool) == numbered_pcm(25)
@@ -255,7 +255,7 @@ def test_the_sync_thread_tells_how_far_the_recording_is_safe(tmp_path: Path) -> 
             done.set()
 
     sync = SpoolSync(round_s=0.02)
-    spool = open_spool(tmp_path, "ab", 1)
+    spool = open_spool(tmp_path, 1)
     sync.add(spool, Watch(kept=kept_so_far, unkept=lambda failure: None))
     for frame in frames(numbered_pcm(20)):
         spool.append(frame)
@@ -263,7 +263,7 @@ def test_the_sync_thread_tells_how_far_the_recording_is_safe(tmp_path: Path) -> 
     assert done.wait(5)
     sync.stop()
     spool.close()
-    reopened = open_spool(tmp_path, "ab", 1)
+    reopened = open_spool(tmp_path, 1)
     assert (told[-1], reopened.kept) == (20, 20)
     assert len(told) < 20  # a group commit, not a sync per frame
     reopened.close()

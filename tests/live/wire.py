@@ -11,7 +11,7 @@ def silence(seconds: float) -> bytes:
 
 
 def speech(seconds: float) -> bytes:
-    return b"\1\0" * round(seconds * SAMPLE_RATE)
+    return b"\xd0\x07" * round(seconds * SAMPLE_RATE)
 
 
 def raw_frames(pcm: bytes, *, answer: int = 1, first_seq: int = 0, frame_ms: int = 100) -> list[bytes]:
