@@ -32,7 +32,7 @@ bench: install .venv/.dev
 .venv/.dev: pyproject.toml constraints.txt .ci/venv.py | .venv/.runtime
 	@$(PYTHON) .ci/venv.py $@ '.[dev]'
 
-$(MODELS)/.fetched: inference/models.py | .venv/.runtime
+$(MODELS)/.fetched: inference/models.toml | .venv/.runtime
 	@if $(PY) manage.py models fetch; then touch $@; else echo "  No speech model yet: answers can be typed. Try again with: make install" >&2; fi
 
 %.mo: %.po | .venv/.runtime

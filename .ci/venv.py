@@ -5,25 +5,24 @@ An interrupted pip leaves half packages that it later takes for whole ones: then
 """
 
 import fcntl
-import os
 import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-VENV = os.path.join(ROOT, ".venv")
-MARK = os.path.join(VENV, ".installing")
-PYTHON = os.path.join(VENV, "bin", "python")
-FRESH = [sys.executable, "-m", "venv", "--clear", VENV]
-PIP = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-PIP += ["--constraint", os.path.join(ROOT, "constraints.txt"), "--editable"]
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+MARK = VENV / ".installing"
+PYTHON = VENV / "bin" / "python"
+FRESH = [sys.executable, "-m", "venv", "--clear", str(VENV)]
+PIP = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+PIP += ["--constraint", str(ROOT / "constraints.txt"), "--editable"]
 
 
 def require_python():
     if sys.version_info < (3, 11):
-        found = "{}.{}".format(*sys.version_info[:2])
-        sys.exit("Python " + found + " is too old. Viva needs 3.11 or newer: make install PYTHON=python3.11")
+        sys.exit("Python %d.%d is too old. Viva needs 3.11 or newer." % sys.version_info[:2])
     try:
         import ensurepip  # noqa: F401
         import venv  # noqa: F401
@@ -36,26 +35,27 @@ def step(name, command):
     sys.stdout.write("  " + (name + " …").ljust(44))
     sys.stdout.flush()
     started = time.time()
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run(
+        command, cwd=str(ROOT), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+    )
     if done.returncode:
-        print("failed")
-        sys.exit(done.stdout.decode(errors="replace")[-3000:])
-    print("{:4.0f} s".format(time.time() - started))
+        sys.exit("failed\n" + done.stdout.decode(errors="replace")[-3000:])
+    print("%4.0f s" % (time.time() - started))
 
 
 def main(stamp, requirement):
     require_python()
-    with open(os.path.join(ROOT, ".venv.lock"), "w") as lock:
+    with (ROOT / ".venv.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if os.path.exists(MARK):
+        if MARK.exists():
             print("  The last installation was interrupted: starting over.")
-            shutil.rmtree(VENV)
-        if not os.path.exists(PYTHON):
+            shutil.rmtree(str(VENV))
+        if not PYTHON.exists():
             step("Virtual environment", FRESH)
-        open(MARK, "w").close()
-        step("Development tools" if "dev" in requirement else "Dependencies (a minute or two)", PIP + [requirement])
-        os.unlink(MARK)
-        open(os.path.join(ROOT, stamp), "w").close()
+        MARK.touch()
+        step("Development tools" if "dev" in requirement else "Dependencies", [*PIP, requirement])
+        MARK.unlink()
+        (ROOT / stamp).touch()
 
 
 if __name__ == "__main__":

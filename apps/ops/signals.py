@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.dispatch import Signal
 
 server_listening = Signal()
-"""The port answers. Sent once, in the server's event loop; receivers must not block (start a task or a thread)."""
+"""The port answers. Sent once, in the server's event loop; receivers must not block it."""
 
 server_stopping = Signal()
-"""The server was told to stop. A receiver may return an awaitable; they get 3 s together before sockets drop."""
+"""The server was told to stop. A receiver may return an awaitable; all get 3 s before sockets drop."""

@@ -1,6 +1,6 @@
 """Keeps child processes running and never outlives, or is outlived by, them. Knows no Django.
 
-Everything is spawned from the main thread: Linux ties PR_SET_PDEATHSIG to the spawning thread, not the process.
+Everything is spawned from the main thread: Linux ties PR_SET_PDEATHSIG to the spawning thread.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The demo that a first start makes: one organisation, its recruiter, a candidate, two practice interviews."""
+"""The demo that a first start makes: an organisation, a recruiter, a candidate, two practice interviews."""
 
 from __future__ import annotations
 
@@ -43,9 +43,14 @@ _ENGLISH = (
         ("what each of you wanted", "what you did to settle it", "how it ended"),
     ),
     _Asked(
-        "A page of your web application has become slow. How do you find out why, and what do you do about it?",
+        "A page of your web application has become slow. How do you find out why, and how do you fix it?",
         _KIND.TECHNICAL,
-        ("measure before changing", "database queries or an index", "caching and its price", "check the effect"),
+        (
+            "measure before changing",
+            "database queries or an index",
+            "caching and its price",
+            "check the effect",
+        ),
         "PostgreSQL, Redis, index, cache, profiler, p95, CDN",
     ),
     _Asked(
@@ -54,7 +59,7 @@ _ENGLISH = (
         ("the mistake as your own", "how you repaired it", "what you changed for good"),
     ),
     _Asked(
-        "Why do you want to work on this kind of product, and what would you like to learn in the first year?",
+        "Why do you want to work on this kind of product, and what do you want to learn in the first year?",
         _KIND.MOTIVATIONAL,
         ("a reason of your own", "an example that shows it", "something to learn"),
     ),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser
 from typing import Any
+
+from django.core.management.base import CommandParser
 
 from apps.interviews.services.demo import RECRUITER, demo_create
 from apps.ops.command import PlainCommand
@@ -13,7 +14,7 @@ from apps.ops.command import PlainCommand
 class Command(PlainCommand):
     help = "Make the demo organisation, recruiter and practice interviews, unless there is an organisation."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", dest="as_json", help="Print one JSON object.")
 
     def handle(self, *args: Any, as_json: bool = False, **options: Any) -> None:

@@ -1,16 +1,15 @@
-"""`runserver`: the whole site on one machine. The outer process supervises, a child (RUN_MAIN=true) serves."""
+"""`runserver`: the whole site on one machine. The outer process supervises a child (RUN_MAIN=true)."""
 
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser
 from typing import Any
 
 from daphne.endpoints import build_endpoint_description_strings
 from daphne.management.commands.runserver import Command as DaphneCommand
 from daphne.management.commands.runserver import get_default_application
 from django.conf import settings
-from django.core.management import CommandError
+from django.core.management.base import CommandError, CommandParser
 
 from apps.ops.command import PlainCommand
 from apps.ops.daphne_server import MESSAGE_BYTES, BoundedServer
@@ -21,7 +20,7 @@ from apps.ops.launch import Address, Launch, LaunchOptions
 class Command(PlainCommand, DaphneCommand):  # type: ignore[misc]
     help = "Serve Viva: pages and sockets, with an embedded Redis and a worker unless REDIS_URL is set."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("--no-worker", action="store_true", help="Start no Celery worker.")
 
