@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 
@@ -12,8 +13,12 @@ from apps.assessment.models import Evidence, Report, Score
 from apps.assessment.selectors import turn_readings
 from apps.assessment.summary import coverage_of, mean_of, next_steps_of
 from apps.assessment.word_times import quotes_timed
-from apps.interviews.models import Interview, Turn
+from apps.interviews.models import Interview, Turn, Utterance
 from inference.assessment import Assessment, Word, grade_for
+
+if TYPE_CHECKING:  # a web process that records live scores need not load what analyses them
+    from apps.assessment.analysis import DeepReading
+    from inference.transcription import HeardUtterance
 
 
 def score_record(
@@ -73,6 +78,40 @@ def _evidence(score: Score, transcript: str, assessment: Assessment, words: Sequ
         )
         for reading in assessment.dimensions
     ]
+
+
+def deep_reading_record(*, turn: Turn, reading: DeepReading) -> Score | None:
+    """Store what the analysis heard and judged. Raises Turn.DoesNotExist when the interview was deleted."""
+    with transaction.atomic():
+        turn = Turn.objects.select_for_update().get(pk=turn.pk)
+        turn.utterances.filter(decode=Utterance.Decode.FULL).delete()
+        Utterance.objects.bulk_create(_decoded(turn, heard) for heard in reading.decoded)
+        if reading.assessment is None:
+            return None
+        turn.transcript, turn.low_confidence = reading.transcript, reading.low_confidence
+        turn.status = Turn.Status.ANSWERED  # also one that the live session could not score
+        turn.save(update_fields=["transcript", "low_confidence", "status"])
+        return score_record(
+            turn=turn,
+            assessment=reading.assessment,
+            words=reading.words,
+            stage=Score.Stage.DEEP,
+            low_confidence=reading.low_confidence,
+        )
+
+
+def _decoded(turn: Turn, heard: HeardUtterance) -> Utterance:
+    return Utterance(
+        turn=turn,
+        number=heard.number,
+        decode=Utterance.Decode.FULL,
+        text=heard.transcript.text,
+        words=[asdict(word) for word in heard.transcript.words],
+        start_s=heard.start_s,
+        end_s=heard.end_s,
+        confidence=heard.transcript.confidence,
+        low_confidence=heard.transcript.low_confidence,
+    )
 
 
 def report_rebuild(*, interview: Interview, status: str = Report.Status.LIVE, reason: str = "") -> Report:

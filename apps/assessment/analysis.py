@@ -1,0 +1,136 @@
+"""An answer heard again with the full window and judged again, without the hurry of the live session.
+
+Knows audio and engines, not rows: apps.assessment.tasks reads and writes those.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from inference.assessment import Answer, Assessment, Language, QuestionSpec, Word
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk, windows
+from inference.config import Endpointing
+from inference.endpointing import UtteranceEnded, endpoint
+from inference.feedback import Judge
+from inference.observe import Observe, ignore
+from inference.ports import Engines, Priority, Recognizer, Speech, Transcript
+from inference.transcription import HeardUtterance, join_texts, on_answer_clock
+
+logger = logging.getLogger(__name__)
+
+MARGIN_S = 0.2
+LONGEST_S = 29.5  # Whisper's window is 30 s; a live utterance has at most 29 s with its margins
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAnswer:
+    """What was kept of one answer. `pcm` is empty for a typed one, or when its recording is gone."""
+
+    turn: int
+    question: QuestionSpec
+    transcript: str
+    heard: tuple[HeardUtterance, ...] = ()
+    pcm: bytes = b""
+    speech_s: float | None = None
+    low_confidence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeepReading:
+    """`decoded` is empty where nothing was heard again; `transcript` and `words` are what was judged."""
+
+    decoded: tuple[HeardUtterance, ...]
+    transcript: str
+    words: tuple[Word, ...]
+    low_confidence: bool
+    assessment: Assessment | None
+
+
+async def read_again(engines: Engines, given: GivenAnswer, observe: Observe = ignore) -> DeepReading:
+    """Decode and judge one answer again; without a model or a recording, over the words heard live.
+
+    Raises EngineError when the recogniser is lost. `assessment` None: there was nothing to judge.
+    """
+    decoded = await _decode_again(engines, given)
+    heard = tuple(_surer(again, given.heard) for again in decoded)
+    transcript = join_texts([one.transcript.text for one in heard])
+    if not transcript:  # nothing heard again: what the live session heard stands
+        heard, transcript = given.heard, given.transcript
+    low = any(one.transcript.low_confidence for one in heard) if heard else given.low_confidence
+    words = tuple(word for one in heard for word in one.transcript.words)
+    answer = Answer(given.question, transcript, words, given.speech_s, low)
+    judge = Judge(given.turn, engines.llm, emit=lambda _: None, observe=observe)
+    assessment = await judge.judge(answer) if transcript else None
+    scored = assessment is not None and assessment.score is not None
+    return DeepReading(decoded, transcript, words, low, assessment if scored else None)
+
+
+async def _decode_again(engines: Engines, given: GivenAnswer) -> tuple[HeardUtterance, ...]:
+    if engines.recognizer is None or not given.pcm:
+        return ()
+    cuts = cuts_of(given) or await _cuts_by_voice(engines, given.pcm)
+    # One answer has one language, and the longest utterance tells it best.
+    language: Language | None = None
+    decoded: dict[int, HeardUtterance] = {}
+    for cut in sorted(cuts, key=lambda cut: cut.start_s - cut.end_s):
+        transcript = await _decode(engines.recognizer, given, cut, language)
+        if language is None and transcript.text:
+            language = transcript.language
+        decoded[cut.number] = HeardUtterance(cut.number, transcript, cut.start_s, cut.end_s)
+    return tuple(decoded[number] for number in sorted(decoded))
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A stretch of the answer to decode. Seconds on its audio clock."""
+
+    number: int
+    start_s: float
+    end_s: float
+
+
+def cuts_of(given: GivenAnswer) -> list[Cut]:
+    """The live utterances with a margin that reaches at most halfway to the neighbour."""
+    end_of_audio_s = len(given.pcm) / BYTES_PER_SAMPLE / SAMPLE_RATE
+    heard = sorted(given.heard, key=lambda one: one.start_s)
+    cuts = []
+    for index, one in enumerate(heard):
+        before = heard[index - 1].end_s if index else 0.0
+        after = heard[index + 1].start_s if index + 1 < len(heard) else end_of_audio_s
+        start_s = one.start_s - min(MARGIN_S, max(0.0, one.start_s - before) / 2)
+        end_s = min(one.end_s + min(MARGIN_S, max(0.0, after - one.end_s) / 2), end_of_audio_s)
+        if end_s > start_s:
+            cuts.append(Cut(one.number, max(0.0, start_s), min(end_s, start_s + LONGEST_S)))
+    return cuts
+
+
+async def _cuts_by_voice(engines: Engines, pcm: bytes) -> list[Cut]:
+    """Where the live session could not hear at all: find the speech in the recording."""
+    if engines.voice is None:
+        return []
+
+    async def recording() -> AsyncIterator[AudioChunk]:
+        yield AudioChunk(0, pcm)
+
+    sounds = endpoint(windows(recording()), engines.voice.stream(), Endpointing(), guess_every_s=3600.0)
+    spoken = [sound.utterance async for sound in sounds if isinstance(sound, UtteranceEnded)]
+    return [Cut(one.number, one.start_s, one.end_s) for one in spoken]
+
+
+async def _decode(
+    recognizer: Recognizer, given: GivenAnswer, cut: Cut, language: Language | None
+) -> Transcript:
+    first, last = (int(at_s * SAMPLE_RATE) * BYTES_PER_SAMPLE for at_s in (cut.start_s, cut.end_s))
+    speech = Speech(given.pcm[first:last], language, given.question.terms, full_window=True)
+    return on_answer_clock(await recognizer.transcribe(speech, Priority.ANALYSIS), cut.start_s)
+
+
+def _surer(again: HeardUtterance, live: Sequence[HeardUtterance]) -> HeardUtterance:
+    """The second decode, unless it is unsure where the live one was not."""
+    before = next((one for one in live if one.number == again.number), None)
+    if before is None or not before.transcript.text or before.transcript.low_confidence:
+        return again
+    doubtful = again.transcript.low_confidence or not again.transcript.text
+    return before if doubtful else again

@@ -1,0 +1,70 @@
+"""From rows and recordings to what the analysis reads: the answer as it was kept."""
+
+from __future__ import annotations
+
+import logging
+import wave
+from pathlib import Path
+from typing import cast
+
+from django.conf import settings
+
+from apps.assessment.analysis import GivenAnswer
+from apps.interviews.models import Turn, Utterance
+from inference.assessment import Language, QuestionKind, QuestionSpec, Word
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
+from inference.ports import Transcript
+from inference.transcription import HeardUtterance
+
+logger = logging.getLogger(__name__)
+
+
+def given_answer(turn: Turn) -> GivenAnswer:
+    """One answer with its question, live words and recording."""
+    spoken = turn.input == "voice"
+    live = turn.utterances.filter(decode=Utterance.Decode.LIVE)
+    return GivenAnswer(
+        turn=turn.number,
+        question=question_spec(turn),
+        transcript=turn.transcript,
+        heard=tuple(heard_utterance(row, turn.interview.language) for row in live),
+        pcm=recording_pcm(turn) if spoken else b"",
+        speech_s=turn.speech_s if spoken else None,
+        low_confidence=turn.low_confidence,
+    )
+
+
+def question_spec(turn: Turn) -> QuestionSpec:
+    question = turn.question
+    follow_up = turn.kind == Turn.Kind.FOLLOW_UP
+    return QuestionSpec(
+        text=turn.question_text,
+        language=cast(Language, turn.interview.language),
+        kind=cast(QuestionKind, question.kind),
+        expected_points=() if follow_up else tuple(str(point) for point in question.expected_points),
+        terms=tuple(term.strip() for term in question.terms.split(",") if term.strip()),
+    )
+
+
+def heard_utterance(row: Utterance, language: str) -> HeardUtterance:
+    words = tuple(Word(**word) for word in row.words)
+    transcript = Transcript(
+        row.text, cast(Language, language), words, row.confidence, low_confidence=row.low_confidence
+    )
+    return HeardUtterance(row.number, transcript, row.start_s, row.end_s)
+
+
+def recording_pcm(turn: Turn) -> bytes:
+    """The recording as 16 kHz mono PCM16; empty when there is none that can be read."""
+    if not turn.audio_path:
+        return b""
+    try:
+        with wave.open(str(Path(settings.MEDIA_ROOT) / turn.audio_path), "rb") as file:
+            shape = (file.getframerate(), file.getnchannels(), file.getsampwidth())
+            if shape == (SAMPLE_RATE, 1, BYTES_PER_SAMPLE):
+                return file.readframes(file.getnframes())
+    except (OSError, EOFError, wave.Error) as exc:
+        logger.warning("recording of turn %d cannot be read: %s", turn.pk, type(exc).__name__)
+        return b""
+    logger.warning("recording of turn %d is not 16 kHz mono PCM16", turn.pk)
+    return b""
