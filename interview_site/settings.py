@@ -280,17 +280,39 @@ CONTENT_SECURITY_POLICY = {
 LOG_LEVEL = env.setting(
     "LOG_LEVEL", env.one_of("DEBUG", "INFO", "WARNING", "ERROR"), "INFO", "How much is logged."
 )
+# Below these levels libraries log requests, prompts, rows or frames: held there whatever LOG_LEVEL says.
+_QUIET = {
+    "aioredis": "WARNING",
+    "asyncio": "WARNING",
+    "autobahn": "WARNING",
+    "celery.app.trace": "WARNING",
+    "channels_redis": "WARNING",
+    "daphne": "WARNING",
+    "django.channels.server": "WARNING",
+    "django.db.backends": "INFO",
+    "faster_whisper": "WARNING",
+    "httpcore2": "WARNING",
+    "httpx2": "WARNING",
+    "jieba": "WARNING",
+    "kombu": "WARNING",
+    "openai": "WARNING",
+    "twisted": "WARNING",
+}
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "line": {
+            "()": "interview_site.logs.LineFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "stream": sys.stderr}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
-        "django.channels.server": {"level": "WARNING"},
-        "daphne": {"level": "WARNING"},
-        "httpx2": {"level": "WARNING"},
-        "asyncio": {"level": "WARNING"},
+        "django": {"handlers": [], "level": LOG_LEVEL},
+        **{name: {"level": level} for name, level in _QUIET.items()},
     },
 }
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # or it would log with a format and tracebacks of its own
 TEST_RUNNER = "django.test.runner.DiscoverRunner"

@@ -1,0 +1,81 @@
+"""What every test stands on: a folder of its own, nobody's own settings, real services on demand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from apps.ops.embedded import EmbeddedRedis, redis_answers
+from apps.ops.supervisor import Child
+from inference.models import ModelUnavailable, fetch
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def var_dir(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The test's own VAR_DIR; MODELS_DIR stays, a model is too large to fetch for each."""
+    var = tmp_path / "var"
+    settings.VAR_DIR = var
+    for name, folder in (("MEDIA_ROOT", "media"), ("SPOOL_DIR", "spool"), ("STATIC_ROOT", "static")):
+        (var / folder).mkdir(parents=True)
+        setattr(settings, name, var / folder)
+    for name in ("REDIS_URL", "DATABASE_URL", "LLM_URLS", "LLM_MODEL", "LLM_API_KEY", "PORT", "RUN_MAIN"):
+        monkeypatch.delenv(name, raising=False)
+    settings.LLM_URLS = ()
+    return var
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real, empty Redis on a free port, for the whole run."""
+    embedded = EmbeddedRedis.choose()
+    server = Child(embedded.spec(tmp_path_factory.mktemp("redis")))
+    server.start()
+    deadline = time.monotonic() + 5
+    while not redis_answers(embedded.url, 0.2):
+        assert time.monotonic() < deadline, "Redis did not start"
+        time.sleep(0.02)
+    yield embedded.url
+    server.stop()
+
+
+@pytest.fixture
+def redis(redis_url: str, settings: Settings) -> str:
+    """The site's channel layer and broker on the real Redis."""
+    settings.REDIS_URL = redis_url
+    settings.CELERY_BROKER_URL = redis_url + "/0"
+    host = {"address": redis_url + "/1", "socket_timeout": None}
+    backend = "channels_redis.core.RedisChannelLayer"
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": backend, "CONFIG": {"hosts": [host]}}}
+    return redis_url
+
+
+@pytest.fixture(scope="session")
+def model_dir() -> Path:
+    """The real base model. Skips where it can't be had."""
+    from django.conf import settings
+
+    try:
+        return fetch("base", settings.MODELS_DIR)
+    except ModelUnavailable as exc:
+        pytest.skip(str(exc))
+
+
+@pytest.fixture(scope="session")
+def spoken() -> Path:
+    """The folder of made speech that comes with the repository."""
+    return ROOT / "tests" / "audio" / "spoken"
+
+
+@pytest.fixture(scope="session")
+def recorded() -> Path:
+    """The folder of people's recordings, which lies beside some checkouts only."""
+    folder = ROOT.parent / "shared" / "audio" / "recorded"
+    if not folder.is_dir():
+        pytest.skip("no recordings beside this checkout")
+    return folder
