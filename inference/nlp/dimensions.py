@@ -1,0 +1,259 @@
+"""The five dimensions, each 0-10 with the words that led to it, as the rubric anchors them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from inference.assessment import DIMENSIONS, Dimension, QuestionKind
+from inference.nlp.clauses import words_of
+from inference.nlp.features import Features, found
+from inference.nlp.question import Form
+from inference.nlp.reading import Mark, word_count
+from inference.nlp.relevance import content_stems
+
+LOW, HIGH = 3.5, 7.0
+WEIGHTS: dict[QuestionKind, dict[Dimension, float]] = {
+    "behavioural": {
+        "relevance": 0.25,
+        "structure": 0.25,
+        "evidence": 0.25,
+        "ownership": 0.15,
+        "clarity": 0.10,
+    },
+    "technical": {"relevance": 0.30, "structure": 0.25, "evidence": 0.30, "ownership": 0.0, "clarity": 0.15},
+    "motivational": {
+        "relevance": 0.35,
+        "structure": 0.15,
+        "evidence": 0.20,
+        "ownership": 0.15,
+        "clarity": 0.15,
+    },
+    "factual": {"relevance": 0.60, "structure": 0.0, "evidence": 0.25, "ownership": 0.0, "clarity": 0.15},
+}
+_QUOTES_EACH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One dimension before its comment."""
+
+    dimension: Dimension
+    value: float
+    quotes: tuple[str, ...]
+
+
+def dimensions_of(features: Features) -> tuple[Reading, ...]:
+    """All five in the rubric's order. Above LOW only with a quote: without words to show there is no level."""
+    readers: dict[Dimension, Callable[[Features], tuple[float, Iterable[Mark]]]] = {
+        "relevance": _relevance,
+        "structure": _structure,
+        "evidence": _evidence,
+        "ownership": _ownership,
+        "clarity": _clarity,
+    }
+    readings = []
+    for dimension in DIMENSIONS:
+        value, marks = readers[dimension](features) if features.marks else (0.0, ())
+        quotes = _quotes(features, marks)
+        value = value if quotes else min(value, LOW)
+        readings.append(Reading(dimension, round(max(0.0, min(10.0, value)), 1), quotes))
+    return tuple(readings)
+
+
+def _quotes(features: Features, marks: Iterable[Mark]) -> tuple[str, ...]:
+    quotes = (features.quote(mark) for mark in marks)
+    return tuple(dict.fromkeys(quote for quote in quotes if quote))[:_QUOTES_EACH]
+
+
+def _longest(marks: Iterable[Mark], count: int = 2) -> list[Mark]:
+    chosen = sorted(marks, key=lambda mark: -word_count(mark.clause.text))[:count]
+    return sorted(chosen, key=lambda mark: mark.clause.start)
+
+
+def richness(features: Features) -> int:
+    """Distinct content words: what is left of an answer without its glue."""
+    return len(content_stems(" ".join(mark.clause.text for mark in features.marks if not mark.vague)))
+
+
+def _relevance(features: Features) -> tuple[float, Iterable[Mark]]:
+    marks = _longest(features.marks)
+    if not features.sound:
+        return min(2.0, 10 * features.relevance.value * 0.4), ()
+    value = 10 * features.relevance.value
+    if features.form == "motive":
+        return min(value, _motive_point(features)), found(features, "REASON") or marks
+    if features.form in ("fact", "yes_no"):
+        return max(value, 6.0) + (1.5 if _detailed(features) else 0.0), marks
+    if not features.acts and features.form in ("story", "approach", "career"):
+        value = min(value, 4.5)
+    thin = features.substance.words < 18 and features.form in ("design", "explain")
+    return min(value, 4.5) if thin else value + (0.5 if features.star["result"].present else 0.0), _longest(
+        features.acts or features.marks
+    )
+
+
+def _motive_point(features: Features) -> float:
+    """Reasons that fit any employer touch the question; reasons of one's own answer it."""
+    own = (
+        bool(found(features, "OWN_PROOF"))
+        + bool(found(features, "GOAL_OF_SPEAKER"))
+        + bool(found(features, "SPECIFIC"))
+    )
+    generic = bool(found(features, "GENERIC_PRAISE")) and not found(features, "SPECIFIC")
+    if features.substance.words < 8:
+        own = min(own, 1)
+    return (4.0, 5.2, 7.2, 9.5)[own] - (1.2 if generic else 0.0)
+
+
+def _detailed(features: Features) -> bool:
+    return any(mark.measured for mark in features.marks) or richness(features) >= 5
+
+
+def _structure(features: Features) -> tuple[float, Iterable[Mark]]:
+    if not features.sound:
+        return 1.0, ()
+    reader: dict[Form, Callable[[Features], tuple[float, list[Mark]]]] = {
+        "design": _design_structure,
+        "explain": _claim_structure,
+        "motive": _claim_structure,
+        "approach": _approach_structure,
+    }
+    return reader.get(features.form, _story_structure)(features)
+
+
+def _story_structure(features: Features) -> tuple[float, list[Mark]]:
+    worth = {"situation": 1.8, "task": 1.2, "action": 2.0, "result": 3.5}
+    star = features.star
+    value = 1.0 + sum(worth[name] for name, part in star.items() if part.present)
+    if not star["action"].present:
+        value = min(value, LOW)
+    shown = {part.quote for part in star.values() if part.quote}
+    marks = [mark for mark in features.marks if features.quote(mark) in shown]
+    return value, marks
+
+
+def _approach_structure(features: Features) -> tuple[float, list[Mark]]:
+    """A habit: steps, a reason, and a time it was used."""
+    steps = list(features.acts)
+    examples, reasons = found(features, "EXAMPLE"), found(features, "REASON")
+    value = 1.5 + min(3.6, 1.2 * len(steps)) + 1.2 * bool(reasons) + 1.5 * bool(examples)
+    return value + (1.8 if features.star["result"].present else 0.0), steps + examples
+
+
+def _design_structure(features: Features) -> tuple[float, list[Mark]]:
+    parts = _parts(features)
+    trade_offs, goals = found(features, "TRADE_OFF"), found(features, "GOAL")
+    limits = [mark for mark in features.marks if mark.measured]
+    value = (
+        1.0 + min(4.0, 1.1 * len(parts)) + min(2.4, 1.2 * len(trade_offs)) + bool(goals) + 1.2 * bool(limits)
+    )
+    return value, (parts[:2] + trade_offs[:1]) or goals
+
+
+def _parts(features: Features) -> list[Mark]:
+    """Clauses that bring a part of the design: an act, or a sentence with several new content words."""
+    return [
+        mark
+        for mark in features.marks
+        if not mark.vague and (mark.act or len(content_stems(mark.clause.text)) >= 3)
+    ]
+
+
+def _claim_structure(features: Features) -> tuple[float, list[Mark]]:
+    """Claim, reason, example or contrast."""
+    claims = [mark for mark in features.marks if word_count(mark.clause.text) >= 4 and not mark.vague]
+    reasons, examples, contrasts = (found(features, name) for name in ("REASON", "EXAMPLE", "CONTRAST"))
+    value = (
+        1.0 + min(3.0, 1.0 * len(claims)) + 2.0 * bool(reasons) + 1.5 * bool(examples) + 1.2 * bool(contrasts)
+    )
+    value += 1.0 if len(claims) >= 5 else 0.0
+    return value, claims[:1] + reasons[:1] + examples[:1]
+
+
+def _evidence(features: Features) -> tuple[float, Iterable[Mark]]:
+    if not features.sound:
+        return 0.5, ()
+    if features.form in ("design", "explain"):
+        return _technical_evidence(features)
+    shown = [mark for mark in features.marks if features.quote(mark) in features.quantified]
+    if features.form == "motive":
+        return _motive_evidence(features)
+    if features.form in ("fact", "yes_no"):
+        return _fact_evidence(features)
+    if shown:
+        return min(9.8, 7.6 + 0.7 * len(shown)), shown
+    concrete = min(6.0, 2.0 + 0.35 * richness(features))
+    if features.star["result"].present:
+        results = [mark for mark in features.marks if mark.outcome]
+        return max(4.0, min(6.6, concrete + 1.0)), results
+    return (min(concrete, 5.2), _longest(features.acts)) if features.acts else (1.0, ())
+
+
+def _technical_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
+    """Mechanisms, names and limits: what another engineer could check."""
+    limits = [mark for mark in features.marks if mark.measured]
+    points = len(features.relevance.covered)
+    value = 1.0 + min(5.5, 0.22 * richness(features)) + min(2.2, 1.1 * len(limits)) + min(2.0, 0.7 * points)
+    value += 0.8 * bool(found(features, "EXAMPLE")) + 0.8 * bool(found(features, "TRADE_OFF"))
+    return min(value, 9.6), limits[:2] + _longest(features.marks)
+
+
+def _motive_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
+    own, specific = found(features, "OWN_PROOF"), found(features, "SPECIFIC")
+    measured = [mark for mark in features.marks if mark.measured]
+    value = 1.0 + 2.2 * bool(own) + min(1.5, 0.5 * len(own)) + 1.8 * bool(specific) + 2.0 * bool(measured)
+    return value + min(1.5, 0.06 * richness(features)), measured + own + specific
+
+
+def _fact_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
+    measured = [mark for mark in features.marks if mark.measured]
+    value = 1.5 + 3.0 * bool(measured) + min(5.0, 0.55 * richness(features))
+    return min(value, 9.5), measured + _longest(features.marks)
+
+
+def _ownership(features: Features) -> tuple[float, Iterable[Mark]]:
+    if not features.sound:
+        return 1.0, ()
+    own = [mark for mark in features.acts if mark.actor == "i" and not mark.escalation]
+    roles = [mark for mark in features.marks if mark.role]
+    if features.form == "motive":
+        own = own or found(features, "OWN_PROOF") + found(features, "GOAL_OF_SPEAKER")
+    if own:
+        count = sum(max(1, mark.acts) for mark in own)
+        value = min(9.2, 5.6 + 1.0 * count + 0.8 * bool(roles))
+        return (
+            min(value, 4.5) if any(mark.blame for mark in features.marks) and count < 2 else value
+        ), own + roles
+    if any(mark.actor == "we" for mark in features.acts):
+        return (5.5 if roles else 3.4), roles + list(features.acts)
+    return (4.0 if roles else 2.0), roles
+
+
+def _clarity(features: Features) -> tuple[float, Iterable[Mark]]:
+    """Padding, slogans and loops cost; fillers, accent and pace do not."""
+    if not features.substance.sound or features.only_orders:
+        return 1.5, ()
+    marks = features.marks
+    vague = sum(mark.vague for mark in marks) / len(marks)
+    buzz = sum(mark.buzz for mark in marks)
+    value = 8.8 - 7.0 * vague - min(4.0, 0.9 * buzz) - 6.0 * _echo(features) - _run_on(features)
+    if features.substance.words < 8:
+        value -= 2.0
+    plain = [mark for mark in marks if not mark.vague and not mark.buzz]
+    return max(1.0, value), _longest(plain, 1)
+
+
+def _echo(features: Features) -> float:
+    """How much of the answer says again what it has said, beyond what prose needs."""
+    words = words_of(features.folded.text)
+    if len(words) < 30:
+        return 0.0
+    runs = [tuple(words[at : at + 3]) for at in range(len(words) - 2)]
+    return max(0.0, 1 - len(set(runs)) / len(runs) - 0.08)
+
+
+def _run_on(features: Features) -> float:
+    """Many clauses hung together by "and" in one breath, with little in them."""
+    words = features.substance.words
+    return 1.5 if words > 60 and richness(features) < words * 0.2 else 0.0

@@ -1,0 +1,109 @@
+"""Everything the rules read in one answer, gathered once and shared by dimensions, caps and texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from inference.assessment import Answer, Language, QuestionKind, StarName, StarPart
+from inference.nlp import lexicon_en as en
+from inference.nlp import lexicon_zh as zh
+from inference.nlp.clauses import clauses_of
+from inference.nlp.fluency import filler_spans, without_fillers
+from inference.nlp.folding import Folded, fold
+from inference.nlp.injection import orders_in
+from inference.nlp.question import Form, kind_and_form
+from inference.nlp.reading import Mark, read, word_count
+from inference.nlp.relevance import Relevance, relevance_of
+from inference.nlp.star import ABSENT, star_of
+from inference.nlp.substance import Substance, substance_of
+
+MAX_CHARS = 12_000  # about forty minutes of speech; what follows is not read, and a note says so
+_LEFT_AFTER_ORDER_WORDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    folded: Folded
+    language: Language
+    kind: QuestionKind
+    form: Form
+    marks: tuple[Mark, ...]
+    star: dict[StarName, StarPart]
+    substance: Substance
+    relevance: Relevance
+    quantified: tuple[str, ...]
+    fillers: int
+    ordered: bool
+    only_orders: bool
+    cut_short: bool
+
+    def quote(self, mark: Mark) -> str:
+        return self.folded.quote(mark.clause.start, mark.clause.end)
+
+    @property
+    def acts(self) -> tuple[Mark, ...]:
+        """Acts that count for this form of question: plans count where plans or habits were asked for."""
+        planned_too = self.form in ("design", "approach", "explain")
+        return tuple(mark for mark in self.marks if mark.act and (planned_too or not mark.planned))
+
+    @property
+    def sentences(self) -> int:
+        """Sentences, or what would be sentences had the recogniser heard full stops."""
+        full_stops = self.marks[-1].clause.sentence + 1 if self.marks else 0
+        return max(full_stops, self.substance.words // 28)
+
+    @property
+    def sound(self) -> bool:
+        return self.substance.sound and not self.only_orders and not self.relevance.off_topic
+
+
+def features_of(answer: Answer) -> Features:
+    question = answer.question
+    kind, form = kind_and_form(question)
+    whole = fold(answer.text[:MAX_CHARS])
+    orders = orders_in(whole)
+    kept = whole.without(orders, "\n") if orders else whole
+    fillers = filler_spans(kept, question.language)
+    clean = without_fillers(kept, fillers) if fillers else kept
+    marks = read(clauses_of(clean))
+    only_orders = bool(orders) and word_count(clean.text) <= _LEFT_AFTER_ORDER_WORDS
+    substance = substance_of(clean.text, marks, form, question.language)
+    relevance = relevance_of(question, clean.text, form)
+    judged = substance.sound and not only_orders and not relevance.off_topic
+    return Features(
+        folded=clean,
+        language=question.language,
+        kind=kind,
+        form=form,
+        marks=marks,
+        star=star_of(clean, marks, form) if judged else ABSENT,
+        substance=substance,
+        relevance=relevance,
+        quantified=_quantified(clean, marks, form) if judged else (),
+        fillers=len(fillers),
+        ordered=bool(orders),
+        only_orders=only_orders,
+        cut_short=len(answer.text) > MAX_CHARS,
+    )
+
+
+def _quantified(folded: Folded, marks: tuple[Mark, ...], form: Form) -> tuple[str, ...]:
+    """Outcomes one could check, each in its context; team sizes and dates are none."""
+    quotes = [folded.quote(m.clause.start, m.clause.end) for m in marks if _verifiable(m, form)]
+    return tuple(dict.fromkeys(quote for quote in quotes if quote))
+
+
+def _verifiable(mark: Mark, form: Form) -> bool:
+    if form not in ("story", "career", "approach"):
+        return mark.measured or (mark.proof and mark.outcome)
+    if mark.outcome:
+        return mark.measured or mark.proof
+    return mark.act and not mark.planned and mark.measured and (mark.moved or form == "career")
+
+
+def found(features: Features, name: str) -> list[Mark]:
+    """Clauses matching the named pattern of the two lexicons (REASON, EXAMPLE …)."""
+    first, second = getattr(en, name), getattr(zh, name)
+    return [
+        mark for mark in features.marks if first.search(mark.clause.text) or second.search(mark.clause.text)
+    ]

@@ -1,0 +1,128 @@
+"""Names the biggest weakness: the cap that binds, else the dimension whose next level would raise the score most."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from inference.assessment import Dimension
+from inference.nlp.caps import LIMITS, CapName
+from inference.nlp.dimensions import HIGH, LOW, WEIGHTS, Reading
+from inference.nlp.features import Features, found
+
+Issue = str
+# Where a level's anchor sits: the middle of the next band up.
+_MIDDLE_ANCHOR, _HIGH_ANCHOR = 5.5, 8.5
+_NOTHING_LEFT: Final = 0.12
+
+_DIMENSION_OF: dict[str, Dimension] = {
+    "only_orders": "relevance",
+    "refusal": "relevance",
+    "wrong_language": "relevance",
+    "gibberish": "clarity",
+    "empty_words": "evidence",
+    "stuffing": "structure",
+    "repetition": "clarity",
+    "off_topic": "relevance",
+    "buzzwords": "evidence",
+    "no_action": "structure",
+    "action_only": "structure",
+    "thin_design": "structure",
+    "blame": "ownership",
+    "yes_no_sentence": "evidence",
+    "no_result": "evidence",
+}
+
+
+def biggest(
+    features: Features, readings: tuple[Reading, ...], caps: tuple[CapName, ...], mean: float
+) -> tuple[Issue, Dimension]:
+    """The issue (a key of the phrases) and the dimension it belongs to."""
+    if caps and LIMITS[caps[0]] <= mean + 0.5:
+        return caps[0], _DIMENSION_OF[caps[0]]
+    weights = WEIGHTS[features.kind]
+    gains = {reading.dimension: weights[reading.dimension] * _gain(reading.value) for reading in readings}
+    weakest = max(gains, key=lambda dimension: gains[dimension])
+    if gains[weakest] < _NOTHING_LEFT:
+        return _finish(features), weakest
+    return _issue(features, weakest), weakest
+
+
+def _gain(value: float) -> float:
+    anchor = _MIDDLE_ANCHOR if value <= LOW else _HIGH_ANCHOR
+    return max(0.0, anchor - value)
+
+
+def _finish(features: Features) -> Issue:
+    """What is left when every dimension is high."""
+    if features.kind == "behavioural":
+        missing = [name for name in ("task", "situation") if not features.star[name].present]  # type: ignore[index]
+        return f"no_{missing[0]}" if missing and features.form == "story" else "last_step"
+    if features.form == "design" and not any(mark.measured for mark in features.marks):
+        return "no_limits"
+    return "last_step" if features.form == "design" else "no_example"
+
+
+def _issue(features: Features, dimension: Dimension) -> Issue:
+    readers = {
+        "relevance": _relevance,
+        "structure": _structure,
+        "evidence": _evidence,
+        "ownership": lambda _: "we_only",
+        "clarity": _clarity,
+    }
+    return readers[dimension](features)
+
+
+def _relevance(features: Features) -> Issue:
+    if features.relevance.missing:
+        return "missing_point"
+    if features.form == "motive":
+        return "generic_motive"
+    if features.form in ("fact", "yes_no"):
+        return "bare_fact"
+    if features.form == "design":
+        return "no_limits" if not any(mark.measured for mark in features.marks) else "no_trade_offs"
+    if features.form == "explain":
+        return "no_mechanism"
+    return "misses_point" if features.relevance.value < 0.6 else _story_gap(features)
+
+
+def _story_gap(features: Features) -> Issue:
+    for name in ("action", "result", "situation", "task"):
+        if not features.star[name].present:  # type: ignore[index]
+            return f"no_{name}"
+    return "no_steps"
+
+
+def _structure(features: Features) -> Issue:
+    if features.form == "design":
+        return "no_trade_offs"
+    if features.form in ("explain", "motive"):
+        return "no_reason" if not found(features, "REASON") else "no_example"
+    if features.form == "approach":
+        return "no_example"
+    return _story_gap(features)
+
+
+def _evidence(features: Features) -> Issue:
+    if features.form == "design":
+        return "no_limits"
+    if features.form == "explain":
+        return "no_mechanism"
+    if features.form == "motive":
+        return "no_example"
+    if features.form in ("fact", "yes_no"):
+        return "bare_fact"
+    if not features.acts:
+        return "no_action"
+    if not features.star["result"].present:
+        return "no_example" if features.form == "approach" else "no_result"
+    return "no_steps" if features.quantified else "no_number"
+
+
+def _clarity(features: Features) -> Issue:
+    return "vague" if any(mark.vague for mark in features.marks) else "rambling"
+
+
+def is_high(value: float) -> bool:
+    return value >= HIGH
