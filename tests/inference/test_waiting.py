@@ -1,0 +1,68 @@
+"""The line in front of a recogniser."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from inference.adapters.waiting import Request, WaitingLine
+from inference.ports import EngineBusy, Priority, Speech
+
+SPEECH = Speech(b"\0\0", "en")
+
+
+def request(priority: Priority) -> Request:
+    return Request(SPEECH, priority, asyncio.get_running_loop().create_future())
+
+
+async def test_finals_go_before_partials_and_each_in_order_of_arrival() -> None:
+    line = WaitingLine(9, Counter())
+    made = [request(p) for p in (Priority.PARTIAL, Priority.ANALYSIS, Priority.FINAL, Priority.FINAL)]
+    for one in made:
+        line.put(one)
+    partial, analysis, first, second = made
+    assert [line.pop() for _ in range(5)] == [first, second, partial, analysis, None]
+
+
+async def test_who_gave_up_is_skipped_and_counted() -> None:
+    counters: Counter[str] = Counter()
+    line = WaitingLine(9, counters)
+    gone, stays = request(Priority.FINAL), request(Priority.FINAL)
+    line.put(gone)
+    line.put(stays)
+    gone.answer.cancel()
+    assert len(line) == 1
+    assert line.pop() is stays
+    assert counters["given_up"] == 1
+
+
+async def test_a_full_line_refuses_whoever_would_be_last() -> None:
+    counters: Counter[str] = Counter()
+    line = WaitingLine(2, counters)
+    line.put(request(Priority.FINAL))
+    line.put(request(Priority.PARTIAL))
+    with pytest.raises(EngineBusy):
+        line.put(request(Priority.PARTIAL))
+    assert counters["pushed_out"] == 1
+
+
+async def test_a_final_pushes_the_last_partial_out_of_a_full_line() -> None:
+    line = WaitingLine(2, Counter())
+    early, late, final = request(Priority.PARTIAL), request(Priority.PARTIAL), request(Priority.FINAL)
+    for one in (early, late, final):
+        line.put(one)
+    with pytest.raises(EngineBusy):
+        await late.answer
+    assert [line.pop(), line.pop(), line.pop()] == [final, early, None]
+
+
+async def test_those_who_gave_up_do_not_fill_the_line() -> None:
+    line = WaitingLine(2, Counter())
+    for _ in range(2):
+        gone = request(Priority.FINAL)
+        line.put(gone)
+        gone.answer.cancel()
+    line.put(request(Priority.PARTIAL))
+    assert len(line) == 1
