@@ -1,6 +1,12 @@
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
+
+from apps.privacy import views
 
 app_name = "privacy"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("privacy/", views.about, name="about"),
+    path("interviews/<uuid:public_id>/notice/", views.notice, name="notice"),
+    path("interviews/<uuid:public_id>/delete/", views.delete, name="delete"),
+]

@@ -1,0 +1,145 @@
+"""The words that scripts put on the candidate's pages, in the language of the pages; {names} are filled there."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+
+def live_text() -> dict[str, str]:
+    return _states() | _controls() | _feedback() | _questions() | _troubles() | microphone_problems()
+
+
+def _states() -> dict[str, str]:
+    return {
+        "state_connecting": _("Connecting…"),
+        "state_asking": _("Your question is on its way"),
+        "state_listening": _("Listening"),
+        "state_paused": _("Take your time"),
+        "state_thinking": _("Take your time. I'm not counting the silence"),
+        "state_typing": _("Typing. The microphone is off"),
+        "state_muted": _("Muted. Nothing is recorded"),
+        "state_analysing": _("Analysing your answer…"),
+        "state_silent": _("We can't hear you"),
+        "state_no_microphone": _("No microphone"),
+        "state_reconnecting": _("Reconnecting… keep talking, your words are kept here"),
+        "state_offline": _("Offline: recording on this device"),
+        "state_offline_full": _("Offline: recording has stopped until the connection is back"),
+        "state_stopped": _("Stopped"),
+        "state_ended": _("Finished"),
+        "saved": _("Saved"),
+        "saved_up_to": _("Saved up to {time}"),
+        "time_left": _("{left} left"),
+    }
+
+
+def _controls() -> dict[str, str]:
+    return {
+        "done": _("Done"),
+        "send": _("Send answer"),
+        "mute": _("Mute"),
+        "unmute": _("Unmute"),
+        "type_instead": _("Type instead"),
+        "speak_instead": _("Speak instead"),
+        "continue_here": _("Continue here"),
+        "reload": _("Load the page again"),
+        "turn_on": _("Turn the microphone on"),
+        "see_report": _("See your report"),
+        "your_microphone": _("your microphone"),
+    }
+
+
+def _feedback() -> dict[str, str]:
+    return {
+        "analysing": _("Analysing your answer…"),
+        "withdrawn": _("Listening on. The score follows when you pause."),
+        "so_far": _("so far"),
+        "source_rules": _("rules only"),
+        "source_llm": _("language model"),
+        "source_rules_hint": _("Scored by the published rules, without a language model."),
+        "source_llm_hint": _("Scored by {model}, within the bounds that the rules set."),
+        "unscored": _("There was nothing to score in this answer. It does not count against you."),
+        "degraded": _("The language model did not answer in time, so the rules scored this one."),
+        "low_confidence": _("Some words were hard to hear. A person should look at this score."),
+        "needs_review": _("A person should look at this score."),
+        "announce_score": _("Score {value} of 10, grade {grade}. {weakness}"),
+        "unclear_word": _("Heard unclearly. It does not count against you."),
+    }
+
+
+def _questions() -> dict[str, str]:
+    return {
+        "progress": _("Question {number} of {total}"),
+        "question_number": _("Question {number}"),
+        "follow_up_to": _("Follow-up to question {number}"),
+        "no_score": _("not scored"),
+        "no_words": _("No words in this answer."),
+    }
+
+
+def _troubles() -> dict[str, str]:
+    return {
+        "elsewhere": _("This interview is open in another tab. You can go on in this one instead."),
+        "superseded": _("This interview went on in another tab. Everything you said here is saved."),
+        "refused": _("The server ended this connection. What it confirmed as saved is safe."),
+        "finishing": _("Finishing. Your last answer is being saved…"),
+        "ended": _("That was the last question. Your report opens in a moment."),
+        "text_mode": _(
+            "Speech recognition is not available right now. Please type your answers: this costs you nothing."
+        ),
+        "problem_no_speech": _("We haven't heard any words yet. Speak up a little, or type your answer."),
+        "problem_asr_late": _(
+            "The words on the screen are running late. Keep talking: everything is recorded."
+        ),
+        "problem_asr_lost": _(
+            "Speech recognition stopped for a moment. Your recording is safe and will be read again."
+        ),
+        "problem_storage_full": _("The server cannot store more sound right now. Please type your answer."),
+        "problem_rate_mismatch": _(
+            "The sound from this microphone arrives at the wrong speed. Please type your answer."
+        ),
+        "problem_server_error": _(
+            "Something went wrong on the server. What was saved is safe; the page tries again."
+        ),
+    }
+
+
+def microphone_problems() -> dict[str, str]:
+    return {
+        "microphone_insecure": _(
+            "Browsers only open the microphone on a secure page. "
+            "This one needs HTTPS or localhost. You can type your answers here."
+        ),
+        "microphone_unsupported": _(
+            "This browser cannot record sound for us. A current Chrome, Edge, Firefox or Safari can; "
+            "or type your answers."
+        ),
+        "microphone_denied": _(
+            "The microphone is blocked for this page. Allow it at the left of the address bar and try again, "
+            "or type your answers."
+        ),
+        "microphone_missing": _("No microphone was found. Plug one in and try again, or type your answers."),
+        "microphone_busy": _(
+            "Another program is using the microphone. Close it and try again, or type your answers."
+        ),
+        "microphone_failed": _("The microphone did not start. Try again, or type your answers."),
+        "microphone_ended": _("“{device}” was disconnected. Plug it in again, or type your answers."),
+        "microphone_silent": _(
+            "We can't hear you: “{device}” sends only silence. Is it muted, or is another one meant?"
+        ),
+        "microphone_suspended": _("The browser waits for a tap before it opens the microphone."),
+    }
+
+
+def microphone_text() -> dict[str, str]:
+    return microphone_problems() | {
+        "turn_on": _("Turn the microphone on"),
+        "try_again": _("Try again"),
+        "asking": _("The browser is asking for permission…"),
+        "say_something": _("Say something: “Hello, can you hear me?”"),
+        "heard": _("We can hear you well."),
+        "recording": _("Recording… say a sentence"),
+        "playing": _("Playing back…"),
+        "record": _("Record 3 seconds and play them back"),
+        "your_microphone": _("your microphone"),
+        "microphone": _("Microphone {number}"),
+    }

@@ -1,0 +1,106 @@
+"""The candidate's pages up to the last question: choose, check the microphone, answer.
+
+A candidate is bound to the login session; for every other session their interviews do not exist (404).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from apps.interviews.media import ranged_file
+from apps.interviews.models import Interview, Template
+from apps.interviews.page_text import live_text, microphone_text
+from apps.interviews.services import entry
+from apps.interviews.services.live import ticket_issue
+
+MINUTES_PER_QUESTION = 3
+
+
+@require_safe
+@never_cache
+def landing(request: HttpRequest) -> HttpResponse:
+    templates = Template.objects.filter(practice=True).annotate(questions_count=Count("questions"))
+    offered = [
+        {"template": template, "minutes": template.questions_count * MINUTES_PER_QUESTION}
+        for template in templates.order_by("language", "title")
+    ]
+    mine = entry.interviews_for_session(request.session).exclude(consented_at=None)
+    return render(request, "interviews/landing.html", {"offered": offered, "mine": mine[:20]})
+
+
+@require_POST
+def practice(request: HttpRequest, template_id: UUID) -> HttpResponse:
+    template = get_object_or_404(Template, public_id=template_id, practice=True)
+    candidate = entry.candidate_for_session(request.session, organisation=template.organisation)
+    interview = entry.interview_create(template=template, candidate=candidate)
+    return redirect("privacy:notice", public_id=interview.public_id)
+
+
+@require_GET
+@never_cache
+def microphone(request: HttpRequest, public_id: UUID) -> HttpResponse:
+    interview = own_interview(request, public_id)
+    if elsewhere := _not_live(interview):
+        return elsewhere
+    return render(request, "interviews/microphone.html", {"interview": interview, "text": microphone_text()})
+
+
+@require_GET
+@never_cache
+def live(request: HttpRequest, public_id: UUID) -> HttpResponse:
+    interview = own_interview(request, public_id)
+    if elsewhere := _not_live(interview):
+        return elsewhere
+    context = {
+        "interview": interview,
+        "text": live_text(),
+        "starts_typing": request.GET.get("input") == "text",
+        "questions_count": interview.template.questions.count(),
+    }
+    return render(request, "interviews/live.html", context)
+
+
+@require_POST
+@never_cache
+def ticket(request: HttpRequest, public_id: UUID) -> HttpResponse:
+    """A fresh ticket for one socket (W7). 403 without consent, 409 once the interview is over."""
+    interview = own_interview(request, public_id)
+    if interview.consented_at is None:
+        return JsonResponse({"error": "consent"}, status=403)
+    if interview.status == Interview.Status.FINISHED:
+        return JsonResponse({"error": "finished"}, status=409)
+    raw = ticket_issue(interview=interview, session_token=entry.session_token(request.session))
+    return JsonResponse({"ticket": raw})
+
+
+@require_safe
+def audio(request: HttpRequest, public_id: UUID, number: int) -> HttpResponseBase:
+    turn = own_interview(request, public_id).turns.filter(number=number).exclude(audio_path="").first()
+    if turn is None:
+        raise Http404("no recording")
+    return ranged_file(request, Path(settings.MEDIA_ROOT) / turn.audio_path, etag=turn.sha256)
+
+
+def own_interview(request: HttpRequest, public_id: UUID) -> Interview:
+    """This session's interview. Raises Http404 for anybody else's: not even its existence is told."""
+    interview = entry.interview_for_session(request.session, public_id)
+    if interview is None:
+        raise Http404("no such interview")
+    return interview
+
+
+def _not_live(interview: Interview) -> HttpResponse | None:
+    """Where to go instead: the notice comes before any microphone, the report after the last answer."""
+    if interview.consented_at is None:
+        return redirect("privacy:notice", public_id=interview.public_id)
+    if interview.status == Interview.Status.FINISHED:
+        return redirect("assessment:report", public_id=interview.public_id)
+    return None

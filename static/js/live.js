@@ -1,0 +1,443 @@
+// The interview page: events from the server become words, feedback and state; keys and buttons become messages.
+// The server alone decides questions, time left and scores.
+import { Answering } from "./answering.js";
+import { part, readJson, say } from "./catalog.js";
+import { EarlierAnswers } from "./earlier.js";
+import { FeedbackPanel } from "./feedback.js";
+import { LevelMeter } from "./level.js";
+import { Microphone } from "./microphone.js";
+import { LiveSocket } from "./socket.js";
+import { showState } from "./status.js";
+import { openElsewhere } from "./tab.js";
+import { AnswerTimer, clock } from "./timer.js";
+import { Transcript } from "./transcript.js";
+import { Typing } from "./typing.js";
+import { WakeLock } from "./wake.js";
+
+const SAMPLES_PER_S = 16000;
+const REPORT_AFTER_MS = 5000;
+const BEHIND_FRAMES = 20;
+
+class LivePage {
+  /** @param {DOMStringMap} page */
+  constructor(page) {
+    this.page = page;
+    this.language = page.language === "zh" ? "zh-Hans" : "en";
+    this.lastEid = 0;
+    this.gen = 0;
+    this.frameMs = 100;
+    /** @type {any} the open turn as the last welcome told it */
+    this.resumed = {};
+    /** @type {any} the question on the table */
+    this.question = null;
+    this.finishing = false;
+    this.spoke = false;
+    /** @type {import("./status.js").Facts} */
+    this.facts = {
+      link: "connecting", problem: null, device: "", microphone: false, muted: false,
+      typing: false, full: false, turn: "asking",
+    };
+    this.words = new Transcript(part("words"), this.language);
+    this.feedback = new FeedbackPanel((text) => { part("announcer").textContent = text; });
+    this.earlier = new EarlierAnswers();
+    this.timer = new AnswerTimer(part("time-left"), (left) => say("time_left", { left }));
+    this.level = new LevelMeter(part("microphone"));
+    this.typing = new Typing((text) => this.sendText(text));
+    this.wake = new WakeLock();
+    this.microphone = new Microphone(page.worklet || "", {
+      onFrame: (pcm, captureUs, flushed) => this.captured(pcm, captureUs, flushed),
+      onLevel: (level) => this.level.show(level),
+      onProblem: (problem, device) => this.microphoneProblem(problem, device),
+    });
+    const socketUrl = new URL(page.socket || "", location.href);
+    socketUrl.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+    this.socket = new LiveSocket(
+      { socketUrl: socketUrl.href, ticketUrl: page.ticket || "", csrfToken: page.csrf || "", protocol: readJson("live-protocol") },
+      {
+        hello: () => this.hello(),
+        onMessage: (message) => this.heard(message),
+        onLink: (link) => this.linked(link),
+        owedS: () => this.answering.uplink.owedS,
+      },
+    );
+    this.answering = new Answering(this.socket, () => this.microphone.flush());
+    this.handlers = this.eventHandlers();
+  }
+
+  async start() {
+    this.bindControls();
+    this.show();
+    if (await openElsewhere(this.page.interview || "")) {
+      this.strip("elsewhere", "continue_here", () => this.connect());
+      return;
+    }
+    this.connect();
+  }
+
+  connect() {
+    this.strip("");
+    this.socket.connect();
+    if (this.page.typing === "true") this.type(true);
+    else this.openMicrophone();
+  }
+
+  async openMicrophone() {
+    this.answering.uplink.gap();
+    this.facts.microphone = await this.microphone.start();
+    if (this.facts.microphone) this.wake.hold();
+    this.show();
+  }
+
+  hello() {
+    const { uplink } = this.answering;
+    return {
+      answer: uplink.answer,
+      have_from: uplink.base,
+      have_to: uplink.next,
+      ...(uplink.epoch ? { epoch: uplink.epoch } : {}),
+      ...(this.gen ? { gen: this.gen } : {}),
+      events_from: this.lastEid,
+    };
+  }
+
+  /** @param {import("./socket.js").Link} link */
+  linked(link) {
+    this.facts.link = link;
+    if (link !== "live") this.answering.uplink.pause();
+    if (link === "superseded") this.stop("superseded", "continue_here", () => this.connect());
+    if (link === "refused") this.stop("refused", "reload", () => location.reload());
+    if (link === "finished") this.leave(this.page.report || "/", 0);
+    if (link === "gone") this.leave("/", 0);
+    this.show();
+  }
+
+  /** @param {any} message */
+  heard(message) {
+    if (message.eid) {
+      if (message.eid <= this.lastEid) return;
+      this.lastEid = message.eid;
+    }
+    this.handlers[message.type]?.(message);
+    this.show();
+  }
+
+  /** @returns {Record<string, (event: any) => void>} every message the server may send */
+  eventHandlers() {
+    const { words, feedback, answering, facts, timer } = this;
+    /** @param {{turn: number}} event */
+    const current = (event) => event.turn === this.question?.turn;
+    return {
+      welcome: (message) => this.welcomed(message),
+      ack: ({ answer, upto, window }) => answer === answering.uplink.answer && answering.uplink.ack(upto, window),
+      nack: ({ answer, from }) => answer === answering.uplink.answer && answering.uplink.nack(from),
+      committed: ({ answer }) => answering.committed(answer),
+      "session.ready": ({ mode, reason }) => this.mode(mode, reason),
+      "mode.changed": ({ mode, reason }) => this.mode(mode, reason),
+      "question.asked": (event) => this.asked(event),
+      "answer.opened": ({ turn }) => this.opened(turn),
+      "speech.started": (event) => {
+        if (!current(event)) return;
+        this.spoke = true;
+        facts.turn = "speaking";
+        timer.speechStarted(event.at_s);
+      },
+      "transcript.partial": (event) => {
+        if (!current(event)) return;
+        words.partial(event);
+        if (facts.turn === "paused" || facts.turn === "thinking") facts.turn = "speaking";
+      },
+      "transcript.final": (event) => {
+        if (!current(event)) return;
+        this.spoke = true;
+        words.final(event);
+        this.calm();
+      },
+      "turn.paused": (event) => { if (current(event) && facts.turn !== "thinking") facts.turn = "paused"; },
+      "turn.resumed": (event) => { if (current(event)) facts.turn = "speaking"; },
+      "turn.ended": (event) => this.ended(event),
+      "feedback.started": (event) => feedback.started(event),
+      "feedback.score": (event) => feedback.score(event),
+      "feedback.delta": (event) => feedback.delta(event),
+      "feedback.withdrawn": (event) => feedback.withdrawn(event),
+      "feedback.done": (event) => feedback.done(event),
+      "question.follow_up": (event) => feedback.followUp(event),
+      "analysis.ready": () => {},
+      "session.ended": ({ reason }) => this.over(reason),
+      problem: ({ code }) => this.strip(`problem_${code}`),
+      reload: () => location.reload(),
+    };
+  }
+
+  /** @param {any} message */
+  welcomed(message) {
+    this.gen = message.gen;
+    this.frameMs = message.frame_ms;
+    this.microphone.setFrame(message.frame_ms);
+    this.answering.welcome(message);
+    this.resumed = { ...message.snapshot.turn, keptS: (message.next * message.frame_ms) / 1000 };
+    if (message.snapshot.turn?.turn === this.question?.turn) this.setTimer(); // else the replay brings the question
+  }
+
+  /** @param {any} question */
+  asked(question) {
+    if (this.question && question.turn <= this.question.turn) return;
+    this.keepEarlier();
+    this.question = question;
+    this.spoke = false;
+    this.words.clear();
+    this.timer.clear();
+    part("question").textContent = question.text;
+    part("progress").textContent = say("progress", question);
+    part("eyebrow").textContent = say(question.kind === "main" ? "progress" : "follow_up_to", question);
+    this.calm();
+    this.facts.turn = "asking";
+    this.typing.next(question.turn);
+    part("announcer").textContent = question.text;
+  }
+
+  keepEarlier() {
+    const { question } = this;
+    if (!question) return;
+    this.earlier.add({
+      turn: question.turn,
+      label: say(question.kind === "main" ? "question_number" : "follow_up_to", question),
+      question: question.text,
+      words: this.words.text,
+      score: this.feedback.scores.get(question.turn),
+      language: this.language,
+    });
+  }
+
+  /** @param {number} turn */
+  opened(turn) {
+    this.answering.opened(turn);
+    if (turn !== this.question?.turn || this.facts.turn !== "asking") return;
+    this.facts.turn = "open";
+    this.setTimer();
+  }
+
+  /** Time left goes on from what the server has, on a reload too. */
+  setTimer() {
+    const { resumed, question } = this;
+    if (!question) return;
+    if (resumed.turn === question.turn) this.timer.open(question.limit_s, resumed.keptS, resumed.elapsed_s);
+    else this.timer.open(question.limit_s);
+  }
+
+  /** @param {any} event */
+  ended({ turn, reason }) {
+    this.answering.heard(turn);
+    this.answering.finish(turn);
+    if (turn !== this.question?.turn) return;
+    this.facts.turn = "analysing";
+    this.typing.sent();
+    if (reason !== "skipped") this.feedback.open(true);
+  }
+
+  /** @param {Uint8Array} pcm @param {number} captureUs @param {boolean} flushed */
+  captured(pcm, captureUs, flushed) {
+    const { uplink } = this.answering;
+    uplink.capture(pcm, captureUs, flushed);
+    if (uplink.open) this.timer.captured(pcm.length / 2 / SAMPLES_PER_S);
+    if (uplink.full !== this.facts.full) {
+      this.facts.full = uplink.full;
+      this.show();
+    }
+    this.showSaved();
+  }
+
+  showSaved() {
+    const { uplink } = this.answering;
+    const behind = uplink.unsaved > BEHIND_FRAMES;
+    const savedS = (uplink.acked * this.frameMs) / 1000;
+    const text = !uplink.acked ? "" : behind ? say("saved_up_to", { time: clock(savedS) }) : say("saved");
+    if (part("saved").textContent !== text) part("saved").textContent = text;
+  }
+
+  /** @param {import("./microphone.js").Problem | null} problem @param {string} device */
+  microphoneProblem(problem, device) {
+    this.facts.problem = problem;
+    this.facts.device = device || say("your_microphone");
+    this.facts.microphone = this.microphone.running;
+    if (problem === null && part("strip").dataset.key?.startsWith("microphone_")) this.strip("");
+    else if (problem === null) return;
+    else if (problem === "suspended") this.strip("microphone_suspended", "turn_on", () => this.microphone.resume());
+    else this.strip(`microphone_${problem}`, "type_instead", () => this.type(true));
+    this.show();
+  }
+
+  /** @param {string} mode @param {string} reason */
+  mode(mode, reason) {
+    part("type").hidden = mode === "text";
+    if (mode === "text") {
+      this.microphone.stop();
+      this.facts.microphone = false;
+      this.type(true);
+      this.strip("text_mode");
+      part("strip").title = reason;
+    } else if (part("strip").dataset.key === "text_mode") {
+      this.strip("");
+      this.type(false);
+    }
+  }
+
+  /** @param {boolean} typing */
+  type(typing) {
+    this.facts.typing = typing;
+    this.typing.show(typing, this.words.text);
+    this.socket.tell({ type: "input", mode: typing ? "text" : "voice" });
+    if (typing) this.microphone.mute(true);
+    else if (this.microphone.running) this.unmute();
+    else this.openMicrophone();
+    this.show();
+  }
+
+  /** @param {string} text */
+  sendText(text) {
+    if (!this.question || this.facts.turn === "analysing") return;
+    this.words.typed(text);
+    this.answering.command({ type: "text_answer", answer: this.question.turn, text });
+    this.facts.turn = "analysing";
+    this.show();
+  }
+
+  done() {
+    if (!["open", "speaking", "paused", "thinking"].includes(this.facts.turn)) return;
+    if (this.facts.typing) {
+      this.typing.submit();
+      return;
+    }
+    this.facts.turn = "analysing";
+    this.answering.finish(this.question.turn);
+    this.show();
+  }
+
+  think() {
+    if (!this.question) return;
+    this.facts.turn = "thinking";
+    this.socket.tell({ type: "thinking", answer: this.question.turn });
+    this.show();
+  }
+
+  skip() {
+    if (!this.question || this.facts.turn === "analysing") return;
+    this.answering.command({ type: "skip", answer: this.question.turn });
+    this.facts.turn = "analysing";
+    this.show();
+  }
+
+  finishInterview() {
+    this.finishing = true;
+    this.answering.command({ type: "finish" });
+    this.strip("finishing");
+  }
+
+  mute() {
+    this.facts.muted = !this.facts.muted;
+    this.unmute();
+    this.show();
+  }
+
+  /** Open the microphone again, unless it is to stay muted. */
+  unmute() {
+    this.answering.uplink.gap();
+    this.microphone.mute(this.facts.muted || this.facts.typing);
+  }
+
+  bindControls() {
+    /** @param {string} id @param {() => void} act */
+    const on = (id, act) => part(id).addEventListener("click", act);
+    on("done", () => this.done());
+    on("think", () => this.think());
+    on("mute", () => this.mute());
+    on("type", () => this.type(!this.facts.typing));
+    on("skip", () => this.skip());
+    on("finish", () => /** @type {HTMLDialogElement} */ (part("finish-dialog")).showModal());
+    on("finish-yes", () => this.finishInterview());
+    on("sheet-toggle", () => this.feedback.open(part("feedback").dataset.open !== "true"));
+    addEventListener("keydown", (event) => this.key(event));
+    addEventListener("pagehide", () => this.microphone.stop());
+  }
+
+  /** Ctrl or Cmd + Enter anywhere; Space only where it has no other meaning. @param {KeyboardEvent} event */
+  key(event) {
+    const enter = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+    const space = event.key === " " && event.target === document.body && this.spoke && !event.repeat;
+    if (!enter && !space) return;
+    event.preventDefault();
+    this.done();
+  }
+
+  show() {
+    const { facts } = this;
+    const open = ["open", "speaking", "paused", "thinking"].includes(facts.turn);
+    showState(facts);
+    disable("done", !open);
+    disable("think", !open || facts.typing || !facts.microphone);
+    disable("skip", !open);
+    disable("mute", facts.typing || !facts.microphone);
+    press("mute", facts.muted);
+    press("think", facts.turn === "thinking");
+    press("type", facts.typing);
+    part("done-label").textContent = say(facts.typing ? "send" : "done");
+    part("mute-label").textContent = say(facts.muted ? "unmute" : "mute");
+    part("type-label").textContent = say(facts.typing ? "speak_instead" : "type_instead");
+    part("microphone").classList.toggle("off", !facts.microphone || facts.muted || facts.typing);
+  }
+
+  /**
+   * The line that tells of trouble, and what to do.
+   * @param {string} key "" hides it
+   * @param {string} [action] @param {() => void} [act]
+   */
+  strip(key, action = "", act = () => {}) {
+    const strip = part("strip");
+    strip.dataset.key = key;
+    strip.hidden = key === "";
+    part("strip-text").textContent = key ? say(key, { device: this.facts.device }) : "";
+    const button = part("strip-action");
+    button.hidden = action === "";
+    button.textContent = action ? say(action) : "";
+    button.onclick = act;
+  }
+
+  /** Trouble that the next words disprove. */
+  calm() {
+    if (part("strip").dataset.key?.startsWith("problem_")) this.strip("");
+  }
+
+  /** @param {string} key @param {string} action @param {() => void} act */
+  stop(key, action, act) {
+    this.microphone.stop();
+    this.facts.microphone = false;
+    this.wake.release();
+    this.strip(key, action, act);
+  }
+
+  /** @param {string} reason */
+  over(reason) {
+    this.facts.turn = "ended";
+    this.answering.pending.clear();
+    if (reason === "deleted") this.leave("/", 0);
+    else this.leave(this.page.report || "/", this.finishing ? 0 : REPORT_AFTER_MS);
+  }
+
+  /** @param {string} url @param {number} afterMs */
+  leave(url, afterMs) {
+    this.socket.close();
+    this.stop("ended", "see_report", () => location.assign(url));
+    setTimeout(() => location.assign(url), afterMs);
+  }
+}
+
+/** @param {string} id @param {boolean} disabled */
+function disable(id, disabled) {
+  /** @type {HTMLButtonElement} */ (part(id)).disabled = disabled;
+}
+
+/** @param {string} id @param {boolean} pressed */
+function press(id, pressed) {
+  part(id).setAttribute("aria-pressed", String(pressed));
+}
+
+new LivePage(part("main").dataset).start();

@@ -1,0 +1,43 @@
+// The report: quotes play their own words, and the page prints. Works by delegation: the body is swapped once.
+
+const AFTER_S = 0.15; // a breath, so that the last sound is not cut
+
+/** @type {{audio: HTMLAudioElement, end: number, button: HTMLElement} | null} */
+let playing = null;
+
+/** @param {HTMLElement} button */
+async function play(button) {
+  const audio = document.getElementById(button.dataset.audio || "");
+  if (!(audio instanceof HTMLAudioElement)) return;
+  stop();
+  audio.currentTime = Math.max(0, Number(button.dataset.start) - AFTER_S);
+  playing = { audio, end: Number(button.dataset.end) + AFTER_S, button };
+  button.dataset.playing = "";
+  try {
+    await audio.play();
+  } catch {
+    stop(); // the recording is gone or the browser refused; the player beside it says so
+  }
+}
+
+function stop() {
+  if (!playing) return;
+  playing.audio.pause();
+  delete playing.button.dataset.playing;
+  playing = null;
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target instanceof Element ? event.target.closest("button.quote") : null;
+  if (button instanceof HTMLElement) play(button);
+});
+// Media events do not bubble, but they can be caught on the way down.
+document.addEventListener("timeupdate", (event) => {
+  if (playing && event.target === playing.audio && playing.audio.currentTime >= playing.end) stop();
+}, true);
+
+const print = document.getElementById("print");
+if (print) {
+  print.hidden = false;
+  print.addEventListener("click", () => globalThis.print());
+}

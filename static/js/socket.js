@@ -1,0 +1,213 @@
+// One WebSocket that comes back: fresh ticket, hello, welcome, heartbeats, back-off. Knows no audio and no page.
+
+/**
+ * @typedef {"connecting" | "live" | "reconnecting" | "offline" | "superseded" | "finished" | "gone" | "refused"} Link
+ * @typedef {object} Protocol
+ * @property {string} subprotocol
+ * @property {Record<string, boolean>} close_codes code to "try again?"
+ * @typedef {object} Handlers
+ * @property {() => Record<string, unknown>} hello what this page has, for the hello message
+ * @property {(message: any) => void} onMessage
+ * @property {(link: Link) => void} onLink
+ * @property {() => number} owedS seconds since an ACK was due
+ * @typedef {{socketUrl: string, ticketUrl: string, csrfToken: string, protocol: Protocol}} Addresses
+ */
+
+const BACKOFF_MIN_S = 0.25;
+const BACKOFF_MAX_S = 8;
+const CONNECT_LIMIT_MS = 8000;
+const HEARTBEAT_MS = 5000;
+const SILENT_MS = 15000; // W11
+const OWED_S = 5; // W12
+const BUFFERED_BYTES = 256 * 1024;
+const CLOSE_SUPERSEDED = 4409;
+const CLOSE_OURS = 4000;
+
+/** Full jitter: a crowd that lost one server does not come back as one. @param {number} attempt @returns {number} ms */
+export function backoffMs(attempt, random = Math.random) {
+  const ceiling = Math.min(BACKOFF_MAX_S, BACKOFF_MIN_S * 2 ** attempt);
+  return 1000 * Math.max(BACKOFF_MIN_S / 2, random() * ceiling);
+}
+
+export class LiveSocket {
+  /** @param {Addresses} addresses @param {Handlers} handlers */
+  constructor(addresses, handlers) {
+    this.addresses = addresses;
+    this.handlers = handlers;
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    this.attempt = 0;
+    this.round = 0; // identifies one connection attempt; what an older one reports is ignored
+    this.welcomed = false;
+    this.over = false;
+    this.retryTimer = 0;
+    this.watchTimer = 0;
+    this.heardAt = 0;
+    addEventListener("online", () => this.#hurry());
+    addEventListener("offline", () => !this.over && this.handlers.onLink("offline"));
+  }
+
+  connect() {
+    clearTimeout(this.retryTimer);
+    this.over = false;
+    this.attempt = 0;
+    this.#open();
+  }
+
+  /** The interview is over, or this page leaves it. */
+  close() {
+    this.over = true;
+    clearTimeout(this.retryTimer);
+    this.#drop();
+  }
+
+  /** @param {Record<string, unknown>} message @returns {boolean} whether a connection took it */
+  tell(message) {
+    if (!this.welcomed || this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  /** @param {Uint8Array<ArrayBuffer>} bytes @returns {boolean} */
+  sendFrame(bytes) {
+    const socket = this.socket;
+    if (!this.welcomed || socket?.readyState !== WebSocket.OPEN) return false;
+    if (socket.bufferedAmount > BUFFERED_BYTES) return false; // the network is slower than speech
+    socket.send(bytes);
+    return true;
+  }
+
+  async #open() {
+    this.round += 1;
+    const round = this.round;
+    this.handlers.onLink(this.#waitingState());
+    const ticket = await this.#ticket();
+    if (round !== this.round || this.over || ticket === null) return;
+    const socket = new WebSocket(this.addresses.socketUrl, this.addresses.protocol.subprotocol);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    this.welcomed = false;
+    this.heardAt = performance.now();
+    socket.addEventListener("open", () => {
+      socket.send(JSON.stringify({ type: "hello", ticket, ...this.handlers.hello() }));
+    });
+    socket.addEventListener("message", ({ data }) => round === this.round && this.#message(data));
+    socket.addEventListener("close", ({ code }) => round === this.round && this.#closed(code));
+    clearInterval(this.watchTimer);
+    this.watchTimer = setInterval(() => this.#watch(), 1000);
+    this.beatAt = performance.now();
+  }
+
+  /** @returns {Promise<string | null>} null: no ticket now; a retry is under way or the end was told */
+  async #ticket() {
+    try {
+      const response = await fetch(this.addresses.ticketUrl, {
+        method: "POST",
+        headers: { "X-CSRFToken": this.addresses.csrfToken },
+        credentials: "same-origin",
+        signal: AbortSignal.timeout(CONNECT_LIMIT_MS),
+      });
+      if (response.ok) return (await response.json()).ticket;
+      this.#refused(response);
+    } catch {
+      this.#retry();
+    }
+    return null;
+  }
+
+  /** @param {Response} response */
+  #refused(response) {
+    if (response.status === 404) this.#end("gone");
+    else if (response.status === 409) this.#end("finished");
+    else if (response.status === 403) this.#end("refused");
+    else this.#retry(Number(response.headers.get("Retry-After")) || 0);
+  }
+
+  /** @param {unknown} data */
+  #message(data) {
+    this.heardAt = performance.now();
+    if (typeof data !== "string") return;
+    const message = JSON.parse(data);
+    if (message.type === "heartbeat") return;
+    if (message.type === "drain") {
+      this.#reconnectWithin(Number(message.spread_ms) || 0);
+      return;
+    }
+    if (message.type === "welcome") {
+      this.welcomed = true;
+      this.attempt = 0;
+      this.handlers.onLink("live");
+    }
+    this.handlers.onMessage(message);
+  }
+
+  /** @param {number} code */
+  #closed(code) {
+    this.#drop();
+    if (this.over) return;
+    if (code === CLOSE_SUPERSEDED) this.#end("superseded");
+    else if (this.addresses.protocol.close_codes[String(code)] === false) this.#end("refused");
+    else this.#retry();
+  }
+
+  #watch() {
+    const now = performance.now();
+    if (this.welcomed && now - this.beatAt >= HEARTBEAT_MS) {
+      this.beatAt = now;
+      this.tell({ type: "heartbeat" });
+    }
+    const limit = this.welcomed ? SILENT_MS : CONNECT_LIMIT_MS;
+    if (now - this.heardAt > limit || (this.welcomed && this.handlers.owedS() > OWED_S)) {
+      this.#drop();
+      this.#retry();
+    }
+  }
+
+  /** @param {number} [atLeastS] */
+  #retry(atLeastS = 0) {
+    if (this.over) return;
+    this.handlers.onLink(this.#waitingState());
+    const wait = Math.max(atLeastS * 1000, backoffMs(this.attempt));
+    this.attempt += 1;
+    clearTimeout(this.retryTimer);
+    this.retryTimer = setTimeout(() => this.#open(), wait);
+  }
+
+  /** @param {number} spreadMs */
+  #reconnectWithin(spreadMs) {
+    clearTimeout(this.retryTimer);
+    this.retryTimer = setTimeout(() => {
+      this.#drop();
+      this.#open();
+    }, Math.random() * spreadMs);
+  }
+
+  #hurry() {
+    if (this.over || this.welcomed) return;
+    clearTimeout(this.retryTimer);
+    this.attempt = 0;
+    this.#open();
+  }
+
+  /** @returns {Link} */
+  #waitingState() {
+    if (!navigator.onLine) return "offline";
+    return this.attempt === 0 && this.heardAt === 0 ? "connecting" : "reconnecting";
+  }
+
+  /** @param {Link} link */
+  #end(link) {
+    this.over = true;
+    this.#drop();
+    this.handlers.onLink(link);
+  }
+
+  #drop() {
+    clearInterval(this.watchTimer);
+    this.round += 1;
+    this.welcomed = false;
+    const socket = this.socket;
+    this.socket = null;
+    if (socket && socket.readyState <= WebSocket.OPEN) socket.close(CLOSE_OURS);
+  }
+}

@@ -1,0 +1,67 @@
+// A typed answer: the text field, its draft kept for a reload, its counter.
+import { part } from "./catalog.js";
+
+const DRAFT_KEY = "viva.draft";
+
+export class Typing {
+  /** @param {(text: string) => void} send */
+  constructor(send) {
+    this.send = send;
+    this.turn = 0;
+    this.field = /** @type {HTMLTextAreaElement} */ (part("typed"));
+    this.field.addEventListener("input", () => this.#keep());
+  }
+
+  /** @param {boolean} shown @param {string} heard words spoken so far, to go on from */
+  show(shown, heard) {
+    part("typing").hidden = !shown;
+    part("words").hidden = shown;
+    if (!shown) return;
+    if (!this.field.value) this.field.value = this.#draft() || heard;
+    this.field.focus();
+  }
+
+  /** @param {number} turn */
+  next(turn) {
+    this.turn = turn;
+    this.field.disabled = false;
+    this.field.value = this.#draft();
+    if (!part("typing").hidden) this.field.focus();
+  }
+
+  submit() {
+    const text = this.field.value.trim();
+    if (!text) {
+      this.field.focus();
+      return;
+    }
+    this.field.disabled = true;
+    this.send(text);
+  }
+
+  /** The server has it. */
+  sent() {
+    try {
+      sessionStorage.removeItem(DRAFT_KEY);
+    } catch {
+      // there was no draft to remove
+    }
+  }
+
+  #keep() {
+    try {
+      sessionStorage.setItem(DRAFT_KEY, JSON.stringify({ turn: this.turn, text: this.field.value }));
+    } catch {
+      // without storage a reload loses the draft, nothing else
+    }
+  }
+
+  #draft() {
+    try {
+      const { turn, text } = JSON.parse(sessionStorage.getItem(DRAFT_KEY) || "{}");
+      return turn === this.turn ? text : "";
+    } catch {
+      return "";
+    }
+  }
+}
