@@ -52,8 +52,8 @@ def caps_of(features: Features) -> tuple[CapName, ...]:
         "only_orders": features.only_orders,
         "refusal": substance.refusal,
         "wrong_language": substance.wrong_language,
-        "gibberish": substance.gibberish,
-        "empty_words": substance.empty,
+        "gibberish": substance.gibberish and not features.only_orders,
+        "empty_words": substance.empty and not features.only_orders,
         "stuffing": substance.stuffing,
         "repetition": substance.repetition,
         "off_topic": features.relevance.off_topic,
@@ -116,6 +116,6 @@ def flags_of(features: Features, low_confidence: bool) -> tuple[Flag, ...]:
         "stuffing": substance.stuffing,
         "wrong_language": substance.wrong_language,
         "low_confidence": low_confidence,
-        "needs_review": low_confidence or substance.gibberish,
+        "needs_review": low_confidence or (substance.gibberish and not features.only_orders),
     }
     return tuple(name for name, applies in holds.items() if applies)

@@ -2,6 +2,7 @@
 
 Knows where clauses end in both languages, not what they say.
 """
+# ruff: noqa: E501 - patterns and phrases are read entry by entry, not line by line
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _SUBJECT = (
 _ENGLISH_JOIN = re.compile(
     rf"\s(?=(?:and|but|so|because|while|whereas|which)\s(?:then\s|also\s|so\s|that\s)?{_SUBJECT}"
     r"|(?:so that|as a result|in the end|after that|after which|eventually|afterwards|since then|which meant|"
-    r"and then|then i|then we|for example|if the|if a|if i|when the|i (?!would|will|could|had|was|am|have|think|like))"
+    r"and then|then i|then we|for example|within (?:a|one|two|the)|today i|today we|there i|in (?:twenty twenty|twenty nineteen)|if the|if a|if i|when the|i (?!would|will|could|had|was|am|have|think|like))"
     r"(?:\b|(?<=\s)))"
 )
 # "and | i rewrote" must break before "and" only; "what i did" not at all.

@@ -54,7 +54,7 @@ def dimensions_of(features: Features) -> tuple[Reading, ...]:
     }
     readings = []
     for dimension in DIMENSIONS:
-        value, marks = readers[dimension](features) if features.marks else (0.0, ())
+        value, marks = readers[dimension](features) if features.marks else (1.0, ())
         quotes = _quotes(features, marks)
         value = value if quotes else min(value, LOW)
         readings.append(Reading(dimension, round(max(0.0, min(10.0, value)), 1), quotes))
@@ -85,21 +85,30 @@ def _relevance(features: Features) -> tuple[float, Iterable[Mark]]:
         return min(value, _motive_point(features)), found(features, "REASON") or marks
     if features.form in ("fact", "yes_no"):
         return max(value, 6.0) + (1.5 if _detailed(features) else 0.0), marks
-    if not features.acts and features.form in ("story", "approach", "career"):
-        value = min(value, 4.5)
-    thin = features.substance.words < 18 and features.form in ("design", "explain")
-    return min(value, 4.5) if thin else value + (0.5 if features.star["result"].present else 0.0), _longest(
-        features.acts or features.marks
-    )
+    if features.form in ("design", "explain"):
+        return min(value, _depth(features)), marks
+    return _story_relevance(features, value), _longest(features.acts or features.marks)
+
+
+def _depth(features: Features) -> float:
+    """A line or two cannot cover a technical question, however well it is chosen."""
+    words = features.substance.words
+    return 3.2 if words < 9 else 4.5 if words < 18 else 10.0
+
+
+def _story_relevance(features: Features, value: float) -> float:
+    """The question asks what *you* did and what came of it: without that the point is missed in part."""
+    if not features.acts:
+        return min(value, 4.5)
+    if all(mark.actor == "we" for mark in features.acts) and not any(mark.role for mark in features.marks):
+        return min(value, 7.0)
+    return value + 0.5 if features.star["result"].present else min(value, 7.8)
 
 
 def _motive_point(features: Features) -> float:
     """Reasons that fit any employer touch the question; reasons of one's own answer it."""
-    own = (
-        bool(found(features, "OWN_PROOF"))
-        + bool(found(features, "GOAL_OF_SPEAKER"))
-        + bool(found(features, "SPECIFIC"))
-    )
+    third = found(features, "SPECIFIC") or [mark for mark in features.marks if mark.measured or mark.outcome]
+    own = bool(found(features, "OWN_PROOF")) + bool(found(features, "GOAL_OF_SPEAKER")) + bool(third)
     generic = bool(found(features, "GENERIC_PRAISE")) and not found(features, "SPECIFIC")
     if features.substance.words < 8:
         own = min(own, 1)
@@ -107,7 +116,7 @@ def _motive_point(features: Features) -> float:
 
 
 def _detailed(features: Features) -> bool:
-    return any(mark.measured for mark in features.marks) or richness(features) >= 5
+    return any(mark.measured or mark.lasting for mark in features.marks) or richness(features) >= 5
 
 
 def _structure(features: Features) -> tuple[float, Iterable[Mark]]:
@@ -126,6 +135,10 @@ def _story_structure(features: Features) -> tuple[float, list[Mark]]:
     worth = {"situation": 1.8, "task": 1.2, "action": 2.0, "result": 3.5}
     star = features.star
     value = 1.0 + sum(worth[name] for name, part in star.items() if part.present)
+    if star["result"].present and not features.quantified:
+        value -= 0.8  # an outcome is named, but nobody could check it
+    if features.acts and all(mark.actor == "we" for mark in features.acts):
+        value -= 1.0  # an action, but whose?
     if not star["action"].present:
         value = min(value, LOW)
     shown = {part.quote for part in star.values() if part.quote}
@@ -182,11 +195,12 @@ def _evidence(features: Features) -> tuple[float, Iterable[Mark]]:
     if features.form in ("fact", "yes_no"):
         return _fact_evidence(features)
     if shown:
-        return min(9.8, 7.6 + 0.7 * len(shown)), shown
-    concrete = min(6.0, 2.0 + 0.35 * richness(features))
+        numbers = sum(mark.measured for mark in shown)
+        return min(9.8, 7.2 + 0.3 * len(shown) + (0.8 + 0.4 * (numbers - 1) if numbers else 0.0)), shown
+    concrete = min(6.0, 1.6 + 0.28 * richness(features))
     if features.star["result"].present:
         results = [mark for mark in features.marks if mark.outcome]
-        return max(4.0, min(6.6, concrete + 1.0)), results
+        return max(4.0, min(6.2, concrete + 1.0)), results
     return (min(concrete, 5.2), _longest(features.acts)) if features.acts else (1.0, ())
 
 
@@ -207,7 +221,7 @@ def _motive_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
 
 
 def _fact_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
-    measured = [mark for mark in features.marks if mark.measured]
+    measured = [mark for mark in features.marks if mark.measured or mark.lasting]
     value = 1.5 + 3.0 * bool(measured) + min(5.0, 0.55 * richness(features))
     return min(value, 9.5), measured + _longest(features.marks)
 
@@ -218,7 +232,9 @@ def _ownership(features: Features) -> tuple[float, Iterable[Mark]]:
     own = [mark for mark in features.acts if mark.actor == "i" and not mark.escalation]
     roles = [mark for mark in features.marks if mark.role]
     if features.form == "motive":
-        own = own or found(features, "OWN_PROOF") + found(features, "GOAL_OF_SPEAKER")
+        proof, goals = found(features, "OWN_PROOF"), found(features, "GOAL_OF_SPEAKER")
+        value = 2.0 + 2.8 * bool(proof) + min(2.4, 0.8 * len(proof)) + 1.3 * bool(goals)
+        return value, proof + goals
     if own:
         count = sum(max(1, mark.acts) for mark in own)
         value = min(9.2, 5.6 + 1.0 * count + 0.8 * bool(roles))

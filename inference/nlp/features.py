@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from inference.assessment import Answer, Language, QuestionKind, StarName, StarPart
@@ -11,6 +12,7 @@ from inference.nlp.clauses import clauses_of
 from inference.nlp.fluency import filler_spans, without_fillers
 from inference.nlp.folding import Folded, fold
 from inference.nlp.injection import orders_in
+from inference.nlp.quantification import quantities_in
 from inference.nlp.question import Form, kind_and_form
 from inference.nlp.reading import Mark, read, word_count
 from inference.nlp.relevance import Relevance, relevance_of
@@ -38,7 +40,7 @@ class Features:
     cut_short: bool
 
     def quote(self, mark: Mark) -> str:
-        return self.folded.quote(mark.clause.start, mark.clause.end)
+        return quote_of(self.folded, mark)
 
     @property
     def acts(self) -> tuple[Mark, ...]:
@@ -57,6 +59,18 @@ class Features:
         return self.substance.sound and not self.only_orders and not self.relevance.off_topic
 
 
+_LEADING = re.compile(
+    r"^(?:(?:and|but|so(?! that)|because|then|also)\s+)+(?=\S)|^(?:然后|并且|而且|所以|但是|不过|因此|于是|还有|接着)[，,]?(?=\S)",
+    re.IGNORECASE,
+)
+
+
+def quote_of(folded: Folded, mark: Mark) -> str:
+    """The clause in the speaker's own words, without the "and" that tied it to the one before."""
+    quote = folded.quote(mark.clause.start, mark.clause.end)
+    return quote[match.end() :] if (match := _LEADING.match(quote)) else quote
+
+
 def features_of(answer: Answer) -> Features:
     question = answer.question
     kind, form = kind_and_form(question)
@@ -68,7 +82,8 @@ def features_of(answer: Answer) -> Features:
     marks = read(clauses_of(clean))
     only_orders = bool(orders) and word_count(clean.text) <= _LEFT_AFTER_ORDER_WORDS
     substance = substance_of(clean.text, marks, form, question.language)
-    relevance = relevance_of(question, clean.text, form)
+    told = any(mark.act and not mark.vague and not mark.buzz for mark in marks)
+    relevance = relevance_of(question, clean.text, form, told)
     judged = substance.sound and not only_orders and not relevance.off_topic
     return Features(
         folded=clean,
@@ -89,11 +104,31 @@ def features_of(answer: Answer) -> Features:
 
 def _quantified(folded: Folded, marks: tuple[Mark, ...], form: Form) -> tuple[str, ...]:
     """Outcomes one could check, each in its context; team sizes and dates are none."""
-    quotes = [folded.quote(m.clause.start, m.clause.end) for m in marks if _verifiable(m, form)]
+    quotes = [_outcome_quote(folded, mark) for mark in marks if _verifiable(mark, form)]
     return tuple(dict.fromkeys(quote for quote in quotes if quote))
 
 
+_LONG_CLAUSE_CHARS = 90
+_CONTEXT_CHARS = 48
+
+
+def _outcome_quote(folded: Folded, mark: Mark) -> str:
+    """The clause, or of a long one (speech without punctuation) the words around its numbers."""
+    clause = mark.clause
+    spans = quantities_in(clause.text)
+    if len(clause.text) <= _LONG_CLAUSE_CHARS or not spans:
+        return quote_of(folded, mark)
+    first = max(
+        0, clause.text.find(" ", max(0, spans[0][0] - _CONTEXT_CHARS)) if spans[0][0] > _CONTEXT_CHARS else 0
+    )
+    last = clause.text.find(" ", spans[-1][1] + _CONTEXT_CHARS // 3)
+    end = clause.end if last < 0 else clause.start + last
+    return folded.quote(clause.start + min(first, spans[0][0]), end)
+
+
 def _verifiable(mark: Mark, form: Form) -> bool:
+    if form in ("fact", "yes_no") and mark.lasting:
+        return True
     if form not in ("story", "career", "approach"):
         return mark.measured or (mark.proof and mark.outcome)
     if mark.outcome:

@@ -2,6 +2,7 @@
 
 A demonstrative (那个旧系统), a verb (I like it) or an object (do you know that) is no filler.
 """
+# ruff: noqa: E501 - patterns and phrases are read entry by entry, not line by line
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 Reporting about such orders ("users wrote things like …") is an answer, not an order.
 """
+# ruff: noqa: E501 - patterns and phrases are read entry by entry, not line by line
 
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ _ORDERS = re.compile(
     rf"{_START}(?:please )?(?:ignore|disregard|forget|override|bypass|skip|discard|neglect|drop)\b[^.!?\n。！？]{{0,50}}?\b{_TARGET}"
     rf"|{_START}(?:please )?(?:give|award|assign|grant|hand) (?:me|us|it|this|him|her|them|the candidate|this candidate|this answer|my answer)\b"
     rf"[^.!?\n。！？]{{0,25}}?{_TOP}(?! (?:minutes|seconds|days|hours|weeks|people|percent))"
+    rf"|{_START}(?:please )?(?:give|award|assign|grant) (?:a |an |the )?(?:full|perfect|maximum|max|top|highest|10|ten|100)\b[^.!?\n。！？]{{0,12}}?(?:marks?|scores?|points?|grades?|out of|/)"
     rf"|{_START}(?:please )?(?:rate|score|grade|mark|evaluate|assess|judge) (?:me|this|it|my answer|the answer|this answer|this candidate|the candidate|"
     rf"this response|my response|everything)\b[^.!?\n。！？]{{0,30}}?(?:{_TOP}|high)"
     rf"|{_START}(?:please )?(?:output|print|return|respond with|reply with|write|set|assign|say)\b[^.!?\n。！？]{{0,25}}?(?:\b{_GRADE}\b[^.!?\n。！？]{{0,15}}?"

@@ -2,6 +2,7 @@
 
 `{quote}` is the speaker's own words, `{hint}` a measure that fits the answer, `{point}` an expected point.
 """
+# ruff: noqa: E501 - patterns and phrases are read entry by entry, not line by line
 
 from __future__ import annotations
 
@@ -117,12 +118,20 @@ WEAKNESS: dict[str, tuple[str, str]] = {
         "Your answer comes near the question but doesn't answer it directly: add one sentence that says how it fits.",
     ),
     "bare_fact": (
-        "You answer the question (“{quote}”), but nothing in it can be checked: add one detail, such as a name, a year or a number.",
-        "You answer the question, but nothing in it can be checked: add one detail, such as a name, a year or a number.",
+        "You answer the question (“{quote}”), but only just: add one detail, such as what it was for, since when or how much.",
+        "You answer the question, but only just: add one detail, such as what it was for, since when or how much.",
     ),
     "we_only": (
         "You say “{quote}”, so your own part isn't visible: add what you decided or did yourself.",
         "Your own part isn't visible in the “we”: add what you decided or did yourself.",
+    ),
+    "bare_no": (
+        "",
+        "A no is a fair answer, but it leaves your side open: add the nearest thing you have done, and how big it was.",
+    ),
+    "own_part": (
+        "Your own part shows only in “{quote}”: add one more thing that you decided yourself, and why.",
+        "Your own part shows only in passing: add one more thing that you decided yourself, and why.",
     ),
     "vague": (
         "“{quote}” could mean many things: say it again with one exact thing, person or number.",
@@ -240,12 +249,20 @@ FOLLOW_UP: dict[str, tuple[str, ...]] = {
         "How does this bear on the question, in one sentence?",
     ),
     "bare_fact": (
-        "You said “{quote}”: can you add a name, a year or a number?",
-        "Can you add one detail, such as a name, a year or a number?",
+        "You said “{quote}”: what was it for, and since when or how much?",
+        "Can you add one detail, such as what it was for, since when or how much?",
     ),
     "we_only": (
         "You said “{quote}”: which part of that was yours?",
         "In that “we”, what did you decide or do yourself?",
+    ),
+    "bare_no": (
+        "What is the nearest thing you have done, and how big was it?",
+        "What would come closest to it in your experience?",
+    ),
+    "own_part": (
+        "Around “{quote}”, what did you decide yourself, and why?",
+        "What did you decide yourself there, and why?",
     ),
     "vague": ("When you say “{quote}”, what exactly do you mean?", "Can you give me one exact case of that?"),
     "rambling": (

@@ -2,6 +2,7 @@
 
 Dates, versions, status codes and time settings ("two years ago", 三个月之后) measure nothing here.
 """
+# ruff: noqa: E501 - patterns and phrases are read entry by entry, not line by line
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ _PROOF = re.compile(
     r"|\b(?:on time|on schedule|(?:ahead of|before) (?:the )?(?:schedule|deadline|time)|(?:by|met|hit|made|within) the deadline|(?:on|within|under) budget|"
     r"(?:a|one|two|three|\w+) (?:day|days|week|weeks|month|months) (?:early|ahead))\b"
     r"|\b(?:never|not) happened again|\bhas(?: not|n't) (?:happened|failed|crashed|come back)|\bsince then\b.{0,40}\b(?:no|not|never|every)\b"
-    r"|(?:没有?|未|零|无)(?:再|有)?(?:出现|发生|出)?(?:过|任何|一[个次起笔例])?[^，。,]{0,6}?(?:故障|问题|事故|投诉|错账|差错|错误|宕机|报错|丢失|延期|返工|离职|流失|bug|失败)"
+    r"|(?:没有?|未|零|无)(?:再|有)?(?:出现|发生|出)?(?:过|任何|一[个次起笔例])?[^，。,]{0,6}?(?:故障|问题|事故|投诉|错[账帐]|差错|错误|宕机|报错|丢失|延期|返工|离职|流失|bug|失败)"
     r"|(?:downtime|故障|投诉|事故|错误)(?:数)?(?:是|为|降?到)?零|(?:按时|如期|准时|提前[^，。]{0,6}?)(?:上线|完成|交付|发布|结束|交货)|提前了?[一二两三四五六七八九十\d]+(?:个)?(?:天|周|星期|月|小时)"
 )
 
@@ -101,6 +102,11 @@ def _found(pattern: re.Pattern[str], text: str, excluding: tuple[re.Pattern[str]
     # "from nine hours to forty minutes" measures, "for nine hours" only sets the time.
     barred = [m.span() for other in excluding[: 1 if moving else 2] for m in other.finditer(text)]
     return [span for span in matches if not any(start < span[1] and span[0] < end for start, end in barred)]
+
+
+def has_duration(text: str) -> bool:
+    """A length of time of any use: an answer to "how long", a setting elsewhere."""
+    return bool(_SETTING.search(text) or _CHINESE_SETTING.search(text))
 
 
 def moves_between(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 Knows question wordings, nothing of answers.
 """
+# ruff: noqa: E501 - patterns and phrases are read entry by entry, not line by line
 
 from __future__ import annotations
 

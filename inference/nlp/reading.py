@@ -2,6 +2,7 @@
 
 One pass in order, because the same words before an act set the scene and after it tell what came of it.
 """
+# ruff: noqa: E501 - patterns and phrases are read entry by entry, not line by line
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from inference.nlp import lexicon_en as en
 from inference.nlp import lexicon_zh as zh
 from inference.nlp.clauses import Clause, words_of
 from inference.nlp.language import han_count
-from inference.nlp.quantification import is_proof, moves_between, quantities_in
+from inference.nlp.quantification import has_duration, is_proof, moves_between, quantities_in
 
 Actor = Literal["i", "we", ""]
 
@@ -35,6 +36,7 @@ class Mark:
     role: bool = False
     measured: bool = False
     moved: bool = False
+    lasting: bool = False
     proof: bool = False
     speculative: bool = False
     vague: bool = False
@@ -100,6 +102,7 @@ def _mark(clause: Clause, act: _Act, language: Language) -> Mark:
         role=bool(words.ROLE.search(text)),
         measured=measured,
         moved=measured and moves_between(text),
+        lasting=has_duration(text),
         proof=is_proof(text),
         speculative=bool(words.SPECULATION.search(text)),
         vague=bool(words.VAGUE.search(text)),

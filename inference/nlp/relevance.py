@@ -27,6 +27,7 @@ from inference.nlp.topics import (
 
 ON_TOPIC = 0.5
 _SHORTEST_JUDGED_WORDS = 7
+_LEAST_CONTENT = 4
 _ASKING_WORDS = frozenset(
     "tell describe give example time situation walk through explain share talk question please thing something lot kind way hard difficult "
     "biggest greatest last first current previous recent would design difference between many much years used using use want work like make made handle "
@@ -58,23 +59,27 @@ class _Signs:
     work: int
     leisure: int
     words: int
+    content: int
     personal: bool
 
 
 _PERSONAL = re.compile(r"\b(?:i|we|my|our|me|us|i'd|i've|i'm)\b|我|咱|本人")
 
 
-def relevance_of(question: QuestionSpec, text: str, form: Form) -> Relevance:
+def relevance_of(question: QuestionSpec, text: str, form: Form, told: bool) -> Relevance:
+    """`told`: the answer holds an act, so what it is about can be known."""
     asked = fold(question.text[:600]).text
     signs = _signs(asked, question, text)
     covered = tuple(point for point in question.expected_points if _covers(text, point))
     missing = tuple(point for point in question.expected_points if point not in covered)
     off_topic = not covered and _off_topic(signs, form)
+    misses = not off_topic and not covered and _misses(signs, form)
     value = _off_value(signs) if off_topic else _on_value(signs, form)
+    if misses:
+        value = ON_TOPIC - 0.05 if told else ON_TOPIC
     if question.expected_points and not off_topic:
         share = len(covered) / len(question.expected_points)
         value = max(ON_TOPIC if covered else 0.4, 0.35 * value + 0.65 * share)
-    misses = not off_topic and not covered and _misses(signs, form)
     return Relevance(round(min(value, 1.0), 2), off_topic, covered, missing, signs.topic_hits, misses)
 
 
@@ -94,6 +99,7 @@ def _signs(asked: str, question: QuestionSpec, text: str) -> _Signs:
         work=len(set(WORK_EN.findall(text)) | set(WORK_ZH.findall(text))),
         leisure=len(set(LEISURE_EN.findall(text)) | set(LEISURE_ZH.findall(text))),
         words=len(words) - han + han // 2,
+        content=len(content_stems(text)),
         personal=_PERSONAL.search(text) is not None,
     )
 
@@ -138,7 +144,7 @@ def _covers(text: str, point: str) -> bool:
 
 
 def _off_topic(signs: _Signs, form: Form) -> bool:
-    if signs.words < _SHORTEST_JUDGED_WORDS or signs.shared >= 0.34:
+    if signs.words < _SHORTEST_JUDGED_WORDS or signs.content < _LEAST_CONTENT or signs.shared >= 0.34:
         return False
     at_home = (
         signs.leisure >= 2
@@ -171,8 +177,6 @@ def _on_value(signs: _Signs, form: Form) -> float:
     topical = min(1.0, 0.25 * signs.topic_hits)
     domain = signs.technical if form in ("design", "explain") else max(signs.technical, signs.work)
     value = ON_TOPIC + 0.22 * topical + 0.13 * min(1.0, domain / 3) + 0.15 * min(1.0, 2 * signs.shared)
-    if _misses(signs, form):
-        return ON_TOPIC - 0.05
     return min(value, 0.97)
 
 

@@ -37,7 +37,7 @@ def assess(answer: Answer) -> Assessment:
         dimensions=with_comments(features, readings),
         star=features.star,
         quantified=features.quantified,
-        relevance=0.0 if features.only_orders else features.relevance.value,
+        relevance=_relevance(features),
         delivery=delivery_of(answer.text, features.fillers, answer.speech_s, answer.question.language),
         follow_up=follow_up_text(features, issue, quote),
         kind=features.kind,
@@ -46,6 +46,15 @@ def assess(answer: Answer) -> Assessment:
         caps=tuple(caps),
         weakest=weakest,
         notes=_notes(features),
+    )
+
+
+def _relevance(features: Features) -> float:
+    """What was said to the grader, or in another language, does not speak to the question."""
+    if features.only_orders:
+        return 0.0
+    return (
+        min(features.relevance.value, 0.3) if features.substance.wrong_language else features.relevance.value
     )
 
 

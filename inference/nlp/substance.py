@@ -23,10 +23,12 @@ from inference.nlp.language import (
 )
 from inference.nlp.question import Form
 from inference.nlp.reading import Mark, word_count
+from inference.nlp.topics import LEISURE_ZH, TECHNICAL_ZH, WORK_ZH
 
 _LEFT_OVER_WORDS = 6  # a refusal followed by more than this may still be an answer
 _SHORTEST_PROSE = 5
 _LOOP_SHARE = 0.45
+_PROSE_HAN_SHARE = 0.16
 _TERMS_ARE_FINE: tuple[Form, ...] = ("fact", "yes_no")
 
 
@@ -56,13 +58,14 @@ class Substance:
 def substance_of(text: str, marks: tuple[Mark, ...], form: Form, language: Language) -> Substance:
     words = words_of(text)
     wrong = _wrong_language(text, form, language)
+    stuffed = not wrong and form not in _TERMS_ARE_FINE and _stuffing(text, words)
     return Substance(
         words=word_count(text),
         refusal=_refusal(text, marks),
         empty=_empty(text, form),
-        gibberish=not wrong and _gibberish(text, words),
+        gibberish=not wrong and not stuffed and _gibberish(text, words),
         wrong_language=wrong,
-        stuffing=not wrong and form not in _TERMS_ARE_FINE and _stuffing(text, words),
+        stuffing=stuffed,
         repetition=_repetition(words, marks),
         buzzwords=_buzzwords(marks),
     )
@@ -100,10 +103,11 @@ _YES_OR_NO = frozenset("yes no yeah yep nope 是 是的 有 没有 对 不是 �
 def _gibberish(text: str, words: list[str]) -> bool:
     latin = latin_words(text)
     if han_count(text) >= 8:
-        return common_han_share(text) < 0.06
+        known = len(TECHNICAL_ZH.findall(text)) + len(WORK_ZH.findall(text)) + len(LEISURE_ZH.findall(text))
+        return common_han_share(text) < _PROSE_HAN_SHARE and known < 2
     if not words:
         return any(char.isalpha() for char in text) is False
-    if len(latin) < _SHORTEST_PROSE or english_share(text) > 0:
+    if len(latin) < 3 or english_share(text) > 0:
         return False
     return sum(_unpronounceable(word) for word in latin) / len(latin) > 0.4
 
@@ -156,7 +160,7 @@ def _stuffing(text: str, words: list[str]) -> bool:
             len(pieces) >= 4 and glue < 0.08 and sum(map(len, pieces)) / len(pieces) <= 7 and "我" not in text
         )
     latin = [word for word in words if word[0].isascii() and word[0].isalpha()]
-    if len(latin) < 6:
+    if len(latin) < 6 or _gibberish(text, words):
         return False
     return sum(word in en.FUNCTION_WORDS for word in latin) / len(latin) < 0.13
 

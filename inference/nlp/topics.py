@@ -2,6 +2,7 @@
 
 Coarse on purpose: it tells work from holidays and code from quarrels, not a good answer from a bad one.
 """
+# ruff: noqa: E501 - patterns and phrases are read entry by entry, not line by line
 
 from __future__ import annotations
 

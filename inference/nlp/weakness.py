@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from inference.assessment import Dimension
 from inference.nlp.caps import LIMITS, CapName
-from inference.nlp.dimensions import HIGH, LOW, WEIGHTS, Reading
+from inference.nlp.dimensions import LOW, WEIGHTS, Reading
 from inference.nlp.features import Features, found
 
 Issue = str
 # Where a level's anchor sits: the middle of the next band up.
 _MIDDLE_ANCHOR, _HIGH_ANCHOR = 5.5, 8.5
 _NOTHING_LEFT: Final = 0.12
+_NOTHING_TO_WEIGH: Final = 3.5  # caps this low name what is wrong better than any dimension does
 
 _DIMENSION_OF: dict[str, Dimension] = {
     "only_orders": "relevance",
@@ -37,14 +39,23 @@ def biggest(
     features: Features, readings: tuple[Reading, ...], caps: tuple[CapName, ...], mean: float
 ) -> tuple[Issue, Dimension]:
     """The issue (a key of the phrases) and the dimension it belongs to."""
-    if caps and LIMITS[caps[0]] <= mean + 0.5:
-        return caps[0], _DIMENSION_OF[caps[0]]
+    if caps and (LIMITS[caps[0]] <= _NOTHING_TO_WEIGH or LIMITS[caps[0]] <= mean + 0.5):
+        return _named(features, caps[0]), _DIMENSION_OF[caps[0]]
     weights = WEIGHTS[features.kind]
     gains = {reading.dimension: weights[reading.dimension] * _gain(reading.value) for reading in readings}
     weakest = max(gains, key=lambda dimension: gains[dimension])
     if gains[weakest] < _NOTHING_LEFT:
         return _finish(features), weakest
     return _issue(features, weakest), weakest
+
+
+_BARE_NO = re.compile(r"^\W*(?:no\b|not\b|never\b|nope\b|i have not|i haven't|没有|没|不|从来没)")
+
+
+def _named(features: Features, cap: CapName) -> Issue:
+    if cap == "yes_no_sentence" and _BARE_NO.match(features.folded.text):
+        return "bare_no"
+    return cap
 
 
 def _gain(value: float) -> float:
@@ -67,7 +78,7 @@ def _issue(features: Features, dimension: Dimension) -> Issue:
         "relevance": _relevance,
         "structure": _structure,
         "evidence": _evidence,
-        "ownership": lambda _: "we_only",
+        "ownership": _ownership,
         "clarity": _clarity,
     }
     return readers[dimension](features)
@@ -79,7 +90,7 @@ def _relevance(features: Features) -> Issue:
     if features.form == "motive":
         return "generic_motive"
     if features.form in ("fact", "yes_no"):
-        return "bare_fact"
+        return "bare_no" if _BARE_NO.match(features.folded.text) else "bare_fact"
     if features.form == "design":
         return "no_limits" if not any(mark.measured for mark in features.marks) else "no_trade_offs"
     if features.form == "explain":
@@ -112,7 +123,7 @@ def _evidence(features: Features) -> Issue:
     if features.form == "motive":
         return "no_example"
     if features.form in ("fact", "yes_no"):
-        return "bare_fact"
+        return "bare_no" if _BARE_NO.match(features.folded.text) else "bare_fact"
     if not features.acts:
         return "no_action"
     if not features.star["result"].present:
@@ -120,9 +131,10 @@ def _evidence(features: Features) -> Issue:
     return "no_steps" if features.quantified else "no_number"
 
 
+def _ownership(features: Features) -> Issue:
+    own = any(mark.actor == "i" for mark in features.acts) or features.form == "motive"
+    return "own_part" if own else "we_only"
+
+
 def _clarity(features: Features) -> Issue:
     return "vague" if any(mark.vague for mark in features.marks) else "rambling"
-
-
-def is_high(value: float) -> bool:
-    return value >= HIGH

@@ -13,6 +13,7 @@ from inference.nlp.dimensions import HIGH, LOW, WEIGHTS, Reading
 from inference.nlp.features import Features
 from inference.nlp.language import han_count
 from inference.nlp.reading import Mark, word_count
+from inference.nlp.relevance import content_stems
 
 _LONGEST_QUOTE_CHARS = 72
 _LONGEST_QUOTE_HAN = 26
@@ -74,6 +75,7 @@ def _is_safe(quote: str) -> bool:
     longest = _LONGEST_QUOTE_HAN if han_count(quote) > 4 else _LONGEST_QUOTE_CHARS
     return (
         word_count(quote) >= _SHORTEST_QUOTE_WORDS
+        and len(content_stems(quote.lower())) >= _SHORTEST_QUOTE_WORDS
         and len(quote) <= longest
         and "\n" not in quote
         and quote.isprintable()
