@@ -21,6 +21,7 @@ from inference.adapters.llm_reply import (
 )
 from inference.adapters.llm_stream import LlmUnavailable
 from inference.assessment import Answer, Assessment, Dimension, DimensionScore, Language
+from inference.nlp.caps import LIMITS
 from inference.observe import Observe
 from inference.ports import (
     AssessmentDone,
@@ -36,6 +37,7 @@ MAX_DIFFERENCE = 2.5  # from the rules' score; beyond it one of the two is wrong
 UNQUOTED_MAX = 3.5  # rubric: a higher value needs a quote
 MAX_FOLLOW_UP_CHARS = 240
 MIN_QUOTE_CHARS = 2
+_LIMITS = {str(name): limit for name, limit in LIMITS.items()}
 _QUOTE_ENDS = " \"'“”‘’「」…"
 
 
@@ -170,8 +172,8 @@ class Judgement:
 
 
 def ceiling(rules: Assessment) -> float:
-    """The highest score that the rules' caps allow."""
-    return 10.0 if not rules.caps or rules.score is None else rules.score
+    """The highest score that the rules' caps allow. A cap unknown here allows no more than the rules gave."""
+    return min((_LIMITS.get(name, rules.score or 0.0) for name in rules.caps), default=10.0)
 
 
 def _place(order: list[Dimension], dimension: Dimension) -> int:

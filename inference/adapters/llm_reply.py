@@ -100,9 +100,9 @@ class ReplyParser:
         self.begun = True
         yield from self._key("score", first=True)
         score = yield from self._input.number()
-        yield from self._input.expect(",")
+        yield from self._key("weakness")
+        # Only here, a token later: a second "score" would otherwise take back what is on the page already.
         self._events.append(ScoreRead(round(score, 1)))
-        yield from self._key("weakness", first=True)
         yield from self._growing(WeaknessText)
         self._events.append(WeaknessClosed())
         yield from self._key("dimensions")

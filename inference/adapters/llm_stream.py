@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from http import HTTPStatus
 from typing import Any, Literal, TypeVar
 
@@ -98,6 +100,12 @@ class _BoundedBody(httpx2.AsyncByteStream):
         await self._body.aclose()
 
 
+@cache
+def _tls() -> ssl.SSLContext:
+    """Reading the certificate store takes some 50 ms; once a process is enough."""
+    return httpx2.create_ssl_context()
+
+
 class BoundedTransport(httpx2.AsyncBaseTransport):
     """Refuses what is not a plain 200 without reading its body, and bounds the rest.
 
@@ -107,7 +115,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, max_bytes: int) -> None:
         limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=32)
-        self._inner = httpx2.AsyncHTTPTransport(limits=limits)
+        self._inner = httpx2.AsyncHTTPTransport(verify=_tls(), limits=limits)
         self._max_bytes = max_bytes
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:

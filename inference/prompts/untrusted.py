@@ -28,8 +28,9 @@ _ROLE = re.compile(
     r"(?:通知|消息|提示|指令|message|prompt)?[\s*_)\]】）]{0,4})[:：]",
     re.IGNORECASE,
 )
-# Fences, headings and brackets that open a block; "▁" is the blank inside some models' special tokens.
-_SAME_LENGTH = str.maketrans({"`": "'", "#": "·", "【": "（", "】": "）", "▁": "_"})
+_HEADING = re.compile(r"##+|(?<!\S)#(?=\s)")  # the "#" of C# is no heading
+# Fences and brackets that open a block; "▁" is the blank inside some models' special tokens.
+_SAME_LENGTH = str.maketrans({"`": "'", "【": "（", "】": "）", "▁": "_"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ def _defuse(text: str) -> str:
     text = _TAG_OPENS.sub("‹", text)
     text = _TOKEN_CLOSES.sub("¦", text)
     text = _BRACKETED.sub("(", text)
+    text = _HEADING.sub(lambda found: "·" * len(found[0]), text)
     return _ROLE.sub(r"\1,", text)
 
 

@@ -95,7 +95,7 @@ class ScriptedServer:
         watcher = asyncio.ensure_future(reader.read(1))
         try:
             await asyncio.wait({steps, watcher}, return_when=asyncio.FIRST_COMPLETED)
-            if steps.done():
+            if steps.done() and not steps.exception():
                 exchange.finished_at_s = time.monotonic()
                 return steps.result()
             exchange.gone_at_s = time.monotonic()

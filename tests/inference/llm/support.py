@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import socket
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from inference.adapters.llm_stream import LlmUnavailable
 from inference.adapters.openai_llm import OpenAiAssessor
 from inference.assessment import (
     DIMENSIONS,
@@ -29,7 +32,7 @@ from inference.ports import (
     ScorePiece,
     WeaknessPiece,
 )
-from tests.inference.llm.scripted_server import ScriptedServer
+from tests.inference.llm.scripted_server import Ending, ScriptedServer, scripted_server
 
 ENGLISH = Answer(
     QuestionSpec("Tell me about a time you solved a hard technical problem.", "en"),
@@ -105,6 +108,11 @@ def as_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+GOOD = as_json(reply())
+UP_TO_SCORE = '{"score": 7.5, "weakness": '
+UP_TO_WEAKNESS = GOOD[: GOOD.index('"dimensions"')]
+
+
 @dataclass(slots=True)
 class Observed:
     """What the assessor reported."""
@@ -164,3 +172,60 @@ def comments_of(pieces: list[AssessmentPiece]) -> dict[str, str]:
 
 def opened(pieces: list[AssessmentPiece]) -> list[DimensionScore]:
     return [piece.score for piece in pieces if isinstance(piece, DimensionPiece)]
+
+
+@contextmanager
+def unused_port() -> Iterator[int]:
+    """A port where nobody listens."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+@contextmanager
+def deaf_port() -> Iterator[int]:
+    """A port whose queue is full: connecting gets no answer at all."""
+    with socket.socket() as listener, socket.socket() as first, socket.socket() as second:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for waiting in (first, second):
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        yield listener.getsockname()[1]
+
+
+async def failure_of(
+    llm: OpenAiAssessor, answer: Answer = ENGLISH
+) -> tuple[LlmUnavailable, list[AssessmentPiece], float]:
+    """How an assessment failed, what was shown before, and after how many seconds."""
+    pieces: list[AssessmentPiece] = []
+    started = time.monotonic()
+    try:
+        async for piece in llm.assess(answer):
+            pieces.append(piece)  # noqa: PERF401 - what was shown before the failure counts
+    except LlmUnavailable as failure:
+        return failure, pieces, time.monotonic() - started
+    raise AssertionError("it did not fail")
+
+
+async def reason_of(*script: bytes | float | Ending, **limits: float) -> str:
+    """Why one server with this script failed; nothing may have been shown."""
+    seen = Observed()
+    async with (
+        scripted_server(script) as server,
+        assessor(server, observe=seen, bound=by_rules, **limits) as llm,
+    ):
+        failure, pieces, _ = await failure_of(llm)
+        await server.wait_until_idle(1.0)
+    assert pieces == []
+    assert seen.counts[f"llm_failed:{failure.reason}"] == len(server.exchanges)
+    assert str(failure) == failure.reason
+    return failure.reason
+
+
+async def gone_after(server: ScriptedServer) -> float:
+    """Seconds from now until the server saw the client leave."""
+    started = time.monotonic()
+    await server.wait_until_idle(1.0)
+    assert server.exchanges[-1].gone_at_s is not None
+    return time.monotonic() - started

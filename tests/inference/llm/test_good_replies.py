@@ -110,7 +110,7 @@ async def test_the_score_is_shown_long_before_the_server_has_finished() -> None:
 
 
 async def test_the_score_does_not_wait_for_the_weakness() -> None:
-    script: Script = [head(), said('{"score": 7.5,'), Ending.HANG]
+    script: Script = [head(), said('{"score": 7.5, "weakness":'), Ending.HANG]
     async with scripted_server(script) as server, assessor(server) as llm:
         pieces = llm.assess(ENGLISH)
         assert await anext(pieces) == ScorePiece(7.5, "judge", "assess-en-1")
