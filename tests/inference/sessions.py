@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from inference import events as ev
 from inference.adapters.fakes import LoudnessDetector, ScriptedRecognizer
@@ -58,17 +59,21 @@ def brief(**changes: object) -> AnswerBrief:
     return AnswerBrief(**{"turn": 1, "question": QUESTION, "spoken": "en", **changes})  # type: ignore[arg-type]
 
 
-def _chunks(sounds: Sequence[tuple[bytes, float]]) -> Iterator[AudioChunk]:
-    start = 0
+_next_start: WeakKeyDictionary[AnswerSession, int] = WeakKeyDictionary()
+
+
+def _chunks(session: AnswerSession, sounds: Sequence[tuple[bytes, float]]) -> Iterator[AudioChunk]:
+    """Tenths of a second, going on where the last ones of this session ended."""
     for pcm, seconds in sounds:
         for _ in range(round(seconds * 10)):
+            start = _next_start.get(session, 0)
+            _next_start[session] = start + CHUNK
             yield AudioChunk(start, pcm)
-            start += CHUNK
 
 
 async def play(session: AnswerSession, *sounds: tuple[bytes, float]) -> None:
     """Push the sounds, giving the session's tasks their turn after each tenth of a second of audio."""
-    for chunk in _chunks(sounds):
+    for chunk in _chunks(session, sounds):
         session.push(chunk)
         await asyncio.sleep(0.002)
 
