@@ -129,6 +129,8 @@ def _outcome_quote(folded: Folded, mark: Mark) -> str:
 def _verifiable(mark: Mark, form: Form) -> bool:
     if form in ("fact", "yes_no") and mark.lasting:
         return True
+    if form == "explain":
+        return mark.measured and mark.moved
     if form not in ("story", "career", "approach"):
         return mark.measured or (mark.proof and mark.outcome)
     if mark.outcome:

@@ -71,9 +71,10 @@ ESCALATION = re.compile(
 )
 _ADVERB = r"(?: (?:also|then|first|just|quickly|finally|even|immediately|personally|always|usually|simply|never|still|soon|later|next|only|already|[a-z]+ly|decided to|went and|sat down and|began to|started to|managed to|helped(?: to)?|get to|was able to|took the time to))*"
 _PAST = rf"(?:(?:managed to|was able to|decided to|helped(?: to)?|began to|started to|chose to) [a-z]+|{_IRREGULAR_PAST}\b|[a-z]{{2,}}ed\b)"
-ACT = re.compile(rf"\b(?P<who>i|we)(?:'ve|'d| have| had| did)?{_ADVERB} (?P<verb>{_PAST})")
+ACT = re.compile(rf"\b(?P<who>i|we)(?:'ve| have| had| did)?{_ADVERB} (?P<verb>{_PAST})")
 ACT_PLANNED = re.compile(
     rf"\b(?P<who>i|we|you)(?:'d|'ll| would| will| could| can| should| want to)?{_ADVERB} (?P<verb>{_PRESENT})\b"
+    rf"|\b(?P<would>i|we)(?:'d| would){_ADVERB} (?!(?:like|love|be|have|say|rather|prefer|think|hope|want|not|never|never|feel|know|need|guess|enjoy)\b)[a-z]+"
 )
 ACT_FOLLOWING = re.compile(rf"^(?:and |then |but |or )*(?:also |then |[a-z]+ly )*(?P<verb>{_PAST})")
 ACT_FOLLOWING_PLANNED = re.compile(rf"^(?:and |then |but |or )*(?:also |then )*(?P<verb>{_PRESENT})\b")
@@ -96,14 +97,14 @@ SITUATION = re.compile(
     r"\b(?:last|this|the previous|that) (?:year|month|week|spring|summer|autumn|fall|winter|quarter|january|february|march|april|may|june|july|august|september|october|november|december)\b|"
     r"\b(?:a|one|two|three|four|five|six|several|few|\d+) (?:years?|months?|weeks?|days?|quarters?) (?:ago|before|earlier|into)\b|\bwhen (?:i|we|our|the|my) \b|\bback (?:in|when|at)\b|\bin (?:19|20)\d\d\b|"
     r"\bonce\b|\bone (?:day|time|night|morning)\b|\bat the time\b|\bat (?:the|a|an|my) (?:[a-z]+ ){0,2}(?:hotel|bank|clinic|hospital|school|shop|store|restaurant|company|startup|university|agency|newspaper|factory|warehouse|firm)\b|"
-    r"\bi (?:was|worked|started) (?:working )?(?:as|at|in|for)\b|\bwhile i\b|\bas (?:a|an|the) (?:\w+ ){0,3}(?:lead|engineer|manager|intern|student|nurse|teacher|analyst|developer|assistant)\b"
+    r"\bi (?:was|worked|started) (?:working )?(?:as|at|in|for)\b|\bi (?:noticed|saw|realised|realized|discovered|found out) (?:that|how|our|the)\b|\b(?:at|in) (?:university|school|college|work|uni)\b|\bwe had (?:this|a|an)\b|\bwhile i\b|\bas (?:a|an|the) (?:\w+ ){0,3}(?:lead|engineer|manager|intern|student|nurse|teacher|analyst|developer|assistant)\b"
 )
 PROBLEM = re.compile(
     r"\b(?:our|the|my|an?|some|one|their|her|his|its)\b.{2,40}?\b(?:was|were|had|kept|used to|is|are)\b"
     r"|\b(?:our|the|my|an?|this|that|some|one|their|her|his|its|nobody|everyone|they|she|he|it|i|we|customers?|users?|patients?|orders?|students?|"
     r"clients?|guests?|sales|everything|people)\b.{0,40}?\b(?:did not|didn't|never|could not|couldn't|wanted|disagreed|"
     r"complained|failed|failing|broke|crashed|timing out|timed out|lost|losing|dropped|dropping|moved|threatened|merged|quit|refused|"
-    r"missed|suffered|ran out|stopped|demanded|insisted|waited|waiting|slow|late|angry|unhappy|upset|down|behind|short of|kept [a-z]+ing|shouted)\b"
+    r"left|missed|suffered|ran out|stopped|demanded|insisted|waited|waiting|slow|late|angry|unhappy|upset|down|behind|short of|kept [a-z]+ing|shouted)\b"
 )
 _METRIC_MOVE = (
     r"(?:fell|dropped|rose|grew|went (?:down|up|from|live|well|smoothly|out|away)|decreased|increased|improved|shrank|doubled|tripled|halved|declined|climbed|"
@@ -128,7 +129,7 @@ SPECULATION = re.compile(
     r"\b(?:would|should|could|might|may|will|going to|hope|hopefully|i guess|maybe|probably|if)\b"
 )
 VAGUE = re.compile(
-    r"\b(?:things?|stuff|something|somehow|whatever|and so on|etc|everything|anything|my best|hard work|work(?:ed)? hard|a lot of people|very important|many meetings|it depends|nothing special|always say|in general|this and that)\b"
+    r"\b(?:things?|stuff|something|somehow|whatever|and so on|etc|everything|anything|my best|hard work|work(?:ed)? hard|a lot of people|very important|many meetings|it depends|nothing special|always say|in general|this and that|part of life|(?:everyone|everybody|people|you|one) (?:should|needs? to|must)|i try to|i (?:think|believe|feel)(?: that)? (?:the|it|its|it's|a|every\w*|we|people|one|team\w*|communicat\w*|fail\w*|lead\w*|customers?|learning)\b.{0,40})\b"
 )
 BUZZ = english(
     "synergy|synergies|synergistic|leverage|leverages|leveraged|leveraging|passionate|passion|results-driven|results driven|results-oriented|"
@@ -165,7 +166,7 @@ REFUSAL = re.compile(
     r"(?:i'd|i would|i'll|i will) (?:rather|prefer) not|(?:i'd|i would) prefer not|(?:don't|do not) want to (?:answer|talk|say|discuss)|no comment|"
     r"(?:can|could|let) (?:we|you|us) (?:please )?(?:skip|move on|go to the next|pass)|(?:i'll |i will |let's |please )?(?:skip|pass)(?: (?:this|that|on this|on that|the question|it|one|this one|please))?$|next question|"
     r"(?:have|have got|i've|i've got|got) (?:nothing|no answer|no example|no examples)(?: to say)?|i have no (?:idea|clue|answer|example|experience)|nothing comes to mind|i am not (?:going to|willing to) answer|"
-    r"i refuse|i never (?:make|made|had|have|fail|failed)|i have never (?:had|made|failed|been|done)|i've never (?:had|made|failed|been|done)|ask me something else|no clue|dunno)\b"
+    r"i refuse|i never (?:make|made|had|have|fail|failed)|i have never (?:had|made|failed|been|done)|i've never (?:had|made|failed|been|done)|ask me something else|no clue|dunno|idk)\b"
 )
 POLITE = english(
     "sorry|please|thank you|thanks|hello|hi|good question|that is a good question|let me think|one moment|right now|hmm|well|okay|ok|yes|no|fine|good|nice|"
@@ -184,6 +185,9 @@ OWN_PROOF = re.compile(
 )
 SPECIFIC = re.compile(
     r"\b(?:your|you) (?:\w+ )?(?:publish|product|team|tool|tools|platform|api|app|paper|papers|blog|release|customers|mission|work on|work|maintain|open|engineering|incident|approach|research|users|data|service|library|project|projects|talk|docs|documentation|build|code|values|notes|design)\w*\b"
+)
+STANDING = re.compile(
+    r"\b(?:now|today|nowadays|since then|instead of|has been|have been|hasn't|haven't|has not|have not|(?:only |still )?takes|runs in|is done in|to this day|still)\b"
 )
 EMPTY_ANSWER = frozenset(
     "fine ok okay good yes no nothing maybe sure great nice well hmm yeah yep nope alright cool idk none n/a na".split()

@@ -22,7 +22,10 @@ Actor = Literal["i", "we", ""]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What one clause does. `planned`: would do or does as a habit. `acts`: how many acts it holds."""
+    """What one clause does. `acts`: how many it holds; `planned`: would do, or does as a habit.
+
+    `lasting`: holds a length of time; `standing`: says how things have been since, with a length of time.
+    """
 
     clause: Clause
     actor: Actor = ""
@@ -37,6 +40,7 @@ class Mark:
     measured: bool = False
     moved: bool = False
     lasting: bool = False
+    standing: bool = False
     proof: bool = False
     speculative: bool = False
     vague: bool = False
@@ -61,7 +65,7 @@ _NO_ACT = _Act("", 0, False)
 def read(clauses: tuple[Clause, ...]) -> tuple[Mark, ...]:
     """Marks in the order of the clauses; a clause without a subject inherits the one before it."""
     marks: list[Mark] = []
-    last = _NO_ACT
+    last: _Act = _NO_ACT
     for clause in clauses:
         language: Language = "zh" if han_count(clause.text) >= 2 else "en"
         act = _chinese_act(clause.text, last) if language == "zh" else _english_act(clause.text, last)
@@ -78,8 +82,16 @@ _OTHER_SUBJECT_ZH = re.compile(
 )
 
 
+_OWN_SUBJECT = re.compile(
+    r"^(?:and |but |so |then |because )*(?P<who>i|we)\b|^\S{0,3}?(?P<zh>我们?)(?!的|那个?|这个?|同事|领导|老板|爸|妈|家)|(?:让|是)我"
+)
+
+
 def _carried(clause: Clause, last: _Act, language: Language) -> _Act:
-    """A clause with a subject of its own ends the right of the next one to inherit "I"."""
+    """The subject the next clause may inherit: this one's "I", else none once somebody else is named."""
+    own = _OWN_SUBJECT.search(clause.text)
+    if own:
+        return _Act(_actor(own["who"] or own["zh"] or "我"), 0, False)
     other = _OTHER_SUBJECT_ZH if language == "zh" else _OTHER_SUBJECT
     return _NO_ACT if other.match(clause.text) else last
 
@@ -87,7 +99,8 @@ def _carried(clause: Clause, last: _Act, language: Language) -> _Act:
 def _mark(clause: Clause, act: _Act, language: Language) -> Mark:
     text = clause.text
     words = zh if language == "zh" else en
-    measured = bool(quantities_in(text))
+    standing = has_duration(text) and bool(words.STANDING.search(text))
+    measured = standing or bool(quantities_in(text))
     blame = bool(words.BLAME.search(text))
     return Mark(
         clause,
@@ -103,6 +116,7 @@ def _mark(clause: Clause, act: _Act, language: Language) -> Mark:
         measured=measured,
         moved=measured and moves_between(text),
         lasting=has_duration(text),
+        standing=standing,
         proof=is_proof(text),
         speculative=bool(words.SPECULATION.search(text)),
         vague=bool(words.VAGUE.search(text)),
@@ -133,7 +147,8 @@ def _joined(text: str) -> int:
 def _english_plan(text: str, last: _Act) -> _Act:
     planned = list(en.ACT_PLANNED.finditer(text))
     if planned:
-        return _Act("we" if planned[0]["who"] == "we" else "i", len(planned), True)
+        who = planned[0]["who"] or planned[0]["would"]
+        return _Act("we" if who == "we" else "i", len(planned), True)
     if last.actor and en.ACT_FOLLOWING_PLANNED.match(text):
         return _Act(last.actor, 1, True)
     return _NO_ACT
@@ -143,14 +158,11 @@ def _actor(word: str) -> Actor:
     return "i" if word in ("i", "我", "本人") else "we"
 
 
-_PLANNED_NEAR = 12
-
-
 def _chinese_act(text: str, last: _Act) -> _Act:
     match = zh.ACT.search(text)
     if match and not zh.NON_ACT.match(text, match.start()):
         return _Act(_actor(match["who"]), 1, bool(zh.PLANNED.match(text, match.start())))
-    planned = zh.PLANNED.search(text[:_PLANNED_NEAR])
+    planned = zh.PLANNED.match(text)
     if planned and zh.ACT_FOLLOWING.match(text[planned.end() :]):
         return _Act("i", 1, True)
     own_subject = match is not None or _OTHER_SUBJECT_ZH.match(text)
@@ -183,11 +195,17 @@ def _is_outcome(mark: Mark, acted: bool) -> bool:
 
 def _told_outcome(mark: Mark, text: str) -> bool:
     cued = bool(en.OUTCOME_CUE.search(text) or zh.OUTCOME_CUE.search(text))
-    if mark.proof or (mark.measured and (mark.moved or cued) and not mark.planned):
-        return not mark.speculative or cued
-    if mark.measured and not mark.act and not mark.planned and mark.outcome:
+    if mark.speculative and not cued:
+        return False
+    if mark.proof or (mark.measured and (mark.moved or cued or mark.standing) and not mark.planned):
+        return True
+    # A number that is not part of one's own act, told after it, is what came of it.
+    if mark.measured and mark.actor != "i" and not mark.planned and not _SETTING_THE_SCENE.search(text):
         return True
     return mark.outcome and not mark.speculative
+
+
+_SETTING_THE_SCENE = re.compile(r"\bthere (?:was|were|are|is)\b|\bconsist|\bteam of\b|一共有|总共有|当时有")
 
 
 def _changes(text: str) -> bool:

@@ -28,6 +28,7 @@ from inference.nlp.topics import (
 ON_TOPIC = 0.5
 _SHORTEST_JUDGED_WORDS = 7
 _LEAST_CONTENT = 4
+_NARROW = frozenset(("conflict", "failure", "customer", "leadership"))
 _ASKING_WORDS = frozenset(
     "tell describe give example time situation walk through explain share talk question please thing something lot kind way hard difficult "
     "biggest greatest last first current previous recent would design difference between many much years used using use want work like make made handle "
@@ -181,11 +182,7 @@ def _on_value(signs: _Signs, form: Form) -> float:
 
 
 def _misses(signs: _Signs, form: Form) -> bool:
-    """Fluent, about work, yet nothing of what was asked."""
-    return (
-        form not in ("fact", "yes_no")
-        and signs.words >= 12
-        and bool(signs.asked)
-        and not signs.topic_hits
-        and not signs.shared
-    )
+    """Fluent, about work, yet nothing of the one thing that was asked (a quarrel, a failure, a customer …)."""
+    narrow = bool(signs.asked) and all(topic.name in _NARROW for topic in signs.asked)
+    untouched = not signs.topic_hits and not signs.shared
+    return form in ("story", "approach") and narrow and untouched and signs.words >= 12

@@ -6,6 +6,7 @@ from inference.assessment import STAR_NAMES, StarName, StarPart
 from inference.nlp.folding import Folded
 from inference.nlp.question import Form
 from inference.nlp.reading import Mark, word_count
+from inference.nlp.topics import TECHNICAL_EN, TECHNICAL_ZH
 
 ABSENT: dict[StarName, StarPart] = {name: StarPart(False) for name in STAR_NAMES}
 _SHORTEST_SCENE_WORDS = 3
@@ -14,7 +15,7 @@ _SHORTEST_SCENE_WORDS = 3
 def star_of(folded: Folded, marks: tuple[Mark, ...], form: Form) -> dict[StarName, StarPart]:
     """All four keys always; plans ("I would …") are acts, but never a situation, a task or a result."""
     episode = [mark for mark in marks if not mark.planned]
-    acts = _acts(marks, form)
+    acts = _acts(marks, form) or (_parts(marks) if form == "design" else [])
     first_act = next((i for i, mark in enumerate(episode) if mark.act), len(episode))
     told = any(mark.act and not mark.planned for mark in marks) or form in ("story", "career")
     found: dict[StarName, Mark | None] = {
@@ -35,6 +36,19 @@ def _acts(marks: tuple[Mark, ...], form: Form) -> list[Mark]:
     return sorted(
         acts, key=lambda mark: (mark.role or mark.task, mark.vague, mark.outcome and not mark.measured)
     )
+
+
+_PART_WORDS = 3
+
+
+def _parts(marks: tuple[Mark, ...]) -> list[Mark]:
+    """A plan told without "I": what it is made of stands for what would be done."""
+    return [
+        mark
+        for mark in marks
+        if word_count(mark.clause.text) >= _PART_WORDS
+        and (TECHNICAL_EN.search(mark.clause.text) or TECHNICAL_ZH.search(mark.clause.text))
+    ]
 
 
 def _scene(episode: list[Mark], first_act: int) -> Mark | None:

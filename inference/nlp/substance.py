@@ -106,7 +106,7 @@ def _gibberish(text: str, words: list[str]) -> bool:
         known = len(TECHNICAL_ZH.findall(text)) + len(WORK_ZH.findall(text)) + len(LEISURE_ZH.findall(text))
         return common_han_share(text) < _PROSE_HAN_SHARE and known < 2
     if not words:
-        return any(char.isalpha() for char in text) is False
+        return False
     if len(latin) < 3 or english_share(text) > 0:
         return False
     return sum(_unpronounceable(word) for word in latin) / len(latin) > 0.4
