@@ -44,6 +44,12 @@ class Course:
     finished: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    generation: int
+    consented: bool
+
+
 def interview_for_session_token(*, public_id: UUID, session_token: str) -> Interview | None:
     """The interview of this login session's candidate, with what a live session reads of it."""
     if not session_token:
@@ -55,11 +61,10 @@ def interview_for_session_token(*, public_id: UUID, session_token: str) -> Inter
     )
 
 
-def interview_is_held(*, interview_id: int, generation: int) -> bool:
-    """Whether the interview still exists, is consented to, and this generation is the newest."""
-    return Interview.objects.filter(
-        pk=interview_id, generation=generation, consented_at__isnull=False
-    ).exists()
+def standing_of_interview(*, interview_id: int) -> Standing | None:
+    """Who may go on writing the interview; None when it is gone."""
+    row = Interview.objects.filter(pk=interview_id).values_list("generation", "consented_at").first()
+    return None if row is None else Standing(generation=row[0], consented=row[1] is not None)
 
 
 def course_for_interview(*, interview_id: int) -> Course:
@@ -80,15 +85,6 @@ def events_after(*, interview_id: int, eid: int) -> list[ev.Event]:
     """Stored events with a higher number, oldest first."""
     rows = Event.objects.filter(interview_id=interview_id, eid__gt=eid).order_by("eid")
     return [ev.EVENT.validate_python({**row.payload, "eid": row.eid}, strict=False) for row in rows]
-
-
-def turn_traces(*, interview_id: int, number: int) -> list[ev.Event]:
-    """Stored events of one turn, oldest first."""
-    return [event for event in events_after(interview_id=interview_id, eid=0) if _turn_of(event) == number]
-
-
-def _turn_of(event: ev.Event) -> int | None:
-    return getattr(event, "turn", None)
 
 
 def _planned(question: Question) -> PlannedQuestion:

@@ -73,7 +73,7 @@ class RateCheck:
 
 
 class Intake:
-    """`tell` queues a message to the page; `hear` gives audio to the session; `full` ends an endless answer."""
+    """`tell` queues one for the page, `hear` gives audio to the session, `full` ends an endless answer."""
 
     def __init__(
         self,
@@ -89,6 +89,7 @@ class Intake:
         self._rate = RateCheck()
         self._conflicts = 0
         self._nacked = -1
+        self._turned_away = False
         self._last_window = MAX_UNSYNCED_FRAMES
         self._mismatch_told = False
         self._disk_full = False
@@ -114,20 +115,26 @@ class Intake:
             self.acknowledge()
         elif verdict == "conflict":
             self._conflict()
+        elif verdict == "full":
+            self._turned_away = True  # asked for again once there is room
         elif self._nacked != self.spool.next:  # once per hole: the page goes back and sends all again
-            self._nacked = self.spool.next
-            self._tell(Nack(answer=self.answer, from_=self.spool.next))
+            self._nack()
 
     def acknowledge(self) -> None:
         self._last_window = self.window
         self._tell(Ack(answer=self.answer, upto=self.spool.kept - 1, window=self._last_window))
 
+    def ask_again(self) -> None:
+        """Frames are missing that the page believes sent."""
+        if self._nacked != self.spool.next:
+            self._nack()
+
     def kept(self) -> None:
         """The spool has synced more frames."""
         self._disk_full = False
-        if self._nacked == self.spool.next:
-            self._nacked = -1
-            self._tell(Nack(answer=self.answer, from_=self.spool.next))
+        if self._turned_away:
+            self._turned_away = False
+            self._nack()
         self.acknowledge()
 
     def unkept(self) -> None:
@@ -141,6 +148,10 @@ class Intake:
         """Called now and then: a page that was told `window: 0` hears when it may go on."""
         if self._last_window == 0 and self.window > 0:
             self.acknowledge()
+
+    def _nack(self) -> None:
+        self._nacked = self.spool.next
+        self._tell(Nack(answer=self.answer, from_=self._nacked))
 
     def _stored(self, frame: Frame, start: int) -> None:
         self._nacked = -1

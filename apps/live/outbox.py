@@ -33,7 +33,7 @@ class Outbox:
         return len(self._entries)
 
     def put(self, message: Outgoing) -> None:
-        """Queue a message, merged with a queued one where that says the same. Raises Refused (4408) when full."""
+        """Queue a message, or merge it with a queued one. Raises Refused (4408) when full."""
         if self._merged(message):
             return
         if len(self._entries) >= self._capacity:

@@ -16,6 +16,7 @@ logger = logging.getLogger(__name__)
 
 FIRST_WAIT_S = 0.25
 LONGEST_WAIT_S = 4.0
+DATABASE_AWAY = (OperationalError, InterfaceError)
 
 
 async def in_database(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -32,7 +33,7 @@ async def insist(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     while True:
         try:
             return await in_database(work, *args, **kwargs)
-        except (OperationalError, InterfaceError) as exc:
+        except DATABASE_AWAY as exc:
             logger.warning("database not ready, again in %.2f s: %s", wait_s, type(exc).__name__)
         await asyncio.sleep(wait_s)
         wait_s = min(wait_s * 2, LONGEST_WAIT_S)

@@ -1,0 +1,272 @@
+"""The flow of one interview while one socket holds it: open a turn, work on it, keep it, open the next.
+
+Knows questions, spools, sessions and rows; not sockets: messages for the page go to `tell`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.interviews.models import Turn
+from apps.interviews.selectors import AskedTurn, course_for_interview, events_after
+from apps.interviews.services.live import (
+    Seat,
+    event_append,
+    turn_epoch_keep,
+    turn_open,
+    typed_answer_keep,
+)
+from apps.live.answer import AnswerSetting, LiveAnswer
+from apps.live.close_codes import CloseCode, Refused
+from apps.live.course import Step, next_step
+from apps.live.eventlog import EventLog
+from apps.live.frames import FRAME_MS, Frame
+from apps.live.intake import MAX_ANSWER_S
+from apps.live.messages import (
+    Committed,
+    End,
+    Finish,
+    FromPage,
+    Hello,
+    Skip,
+    Snapshot,
+    TextAnswer,
+    Thinking,
+    Welcome,
+)
+from apps.live.outbox import Outgoing
+from apps.live.recorder import Kept, Verdict, audio_keep, verdict_record
+from apps.live.rows import in_database, insist
+from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool, open_spool, spool_set_aside
+from apps.live.spool_sync import SpoolSync
+from inference import events as ev
+from inference.session import AnswerOutcome
+
+logger = logging.getLogger(__name__)
+
+HEARTBEAT_MS = 5_000
+IDLE_MS = 30_000
+AUDIO_RETRY_S = 1.0
+REMIND_EVERY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one interview's rows and files are. `media_folder` is relative to `media_root`."""
+
+    seat: Seat
+    spool_folder: Path
+    media_root: Path
+    media_folder: str
+
+
+class Conductor:
+    """Call `prepare`, then `run`; `take` and `handle` meanwhile; `close` in any case."""
+
+    def __init__(
+        self, place: Place, setting: AnswerSetting, sync: SpoolSync, tell: Callable[[Outgoing], None]
+    ) -> None:
+        self._place, self._setting, self._sync, self._tell = place, setting, sync, tell
+        self._log = EventLog(self._store, tell)
+        self._answer: LiveAnswer | None = None
+        self._committed: dict[int, str] = {}
+        self._reminded_at = 0.0
+        self._finishing = False
+        self._ended = False
+
+    async def prepare(self, hello: Hello) -> Welcome:
+        """Open the turn to go on with, from rows and spool. Raises Superseded, OSError."""
+        course = await in_database(course_for_interview, interview_id=self._place.seat.interview_id)
+        self._committed = {turn.number: turn.sha256 for turn in course.asked if turn.status != "open"}
+        step = next_step(course)
+        if step is not None:
+            resumed = next((turn for turn in course.asked if turn.number == step.number), None)
+            await self._open(step, resumed, hello)
+        return self._welcome(finished=step is None)
+
+    async def past(self, after_eid: int) -> list[ev.Event]:
+        """Stored events for the page to catch up with."""
+        events = await in_database(events_after, interview_id=self._place.seat.interview_id, eid=after_eid)
+        self._ended = any(isinstance(event, ev.SessionEnded) for event in events)
+        return events
+
+    async def run(self) -> None:
+        """Until the interview is over. Raises Superseded when a newer socket took over."""
+        async with asyncio.TaskGroup() as tasks:
+            writing = tasks.create_task(self._log.run(), name="event log")
+            await self._conduct()
+            await self._log.settle()
+            writing.cancel()
+
+    def take(self, frame: Frame) -> None:
+        """One audio frame. Never waits. Raises Refused."""
+        if self._answer is not None and frame.answer == self._answer.number:
+            self._answer.take(frame)
+        elif frame.answer in self._committed:
+            self._remind(frame.answer)
+        else:
+            raise Refused(CloseCode.BAD_FRAME, f"answer {frame.answer} is not open")
+
+    async def handle(self, message: FromPage) -> None:
+        """One text message after the hello. What comes for another turn than the open one changes nothing."""
+        match message:
+            case End(answer=number) if number in self._committed:
+                self._tell(Committed(answer=number, sha256=self._committed[number]))
+            case Finish():
+                self._finish()
+            case End() | Skip() | Thinking() | TextAnswer():
+                if self._answer is not None and message.answer == self._answer.number:
+                    await self._to_answer(self._answer, message)
+
+    def tick(self) -> None:
+        """Called a few times a second."""
+        if self._answer is not None:
+            self._answer.intake.reopen()
+
+    async def close(self) -> None:
+        """Let go of the spool; what it holds stays for the next socket. Call after `run` has ended."""
+        if self._answer is not None:
+            self._answer.seal()
+            self._sync.discard(self._answer.spool)
+            await asyncio.to_thread(self._answer.spool.close)
+
+    async def _to_answer(self, answer: LiveAnswer, message: End | Skip | Thinking | TextAnswer) -> None:
+        match message:
+            case End():
+                answer.end(message)
+            case Skip():
+                answer.skip()
+            case Thinking():
+                answer.thinking()
+            case TextAnswer(text=text):
+                await insist(typed_answer_keep, seat=self._place.seat, number=answer.number, text=text)
+                answer.answer_in_text(text)
+
+    def _finish(self) -> None:
+        self._finishing = True
+        if self._answer is None:
+            return
+        if self._answer.holds_speech:
+            self._answer.done()
+        else:
+            self._answer.skip()
+
+    async def _conduct(self) -> None:
+        while (answer := self._answer) is not None:
+            outcome = await answer.run()
+            await self._log.settle()
+            step = await self._keep(answer, outcome)
+            if step is not None:
+                await self._open(step, None, None)
+        if not self._ended:
+            self._log.put(ev.SessionEnded(reason="completed"))
+
+    async def _keep(self, answer: LiveAnswer, outcome: AnswerOutcome) -> Step | None:
+        """Recording, rows, `committed`, and only then is the spool let go."""
+        answer.seal()
+        kept = await self._keep_audio(answer)
+        verdict = Verdict(outcome, kept, answer.rev, last_turn=self._finishing)
+        step = await insist(verdict_record, seat=self._place.seat, verdict=verdict)
+        if not answer.matches(kept.recording.sha256):
+            logger.error("answer %d: the page's checksum is not the recording's", answer.number)
+            self._setting.observe("checksum_mismatch", 1)
+        self._committed[answer.number] = kept.recording.sha256
+        self._answer = None
+        self._tell(Committed(answer=answer.number, sha256=kept.recording.sha256))
+        self._sync.discard(answer.spool)
+        await asyncio.to_thread(answer.spool.remove)
+        return step
+
+    async def _keep_audio(self, answer: LiveAnswer) -> Kept:
+        """Again until the disk takes it; meanwhile the page knows and the spool holds it."""
+        while True:
+            try:
+                return await asyncio.to_thread(
+                    audio_keep,
+                    answer.spool,
+                    self._place.media_root,
+                    self._place.media_folder,
+                    answer.number,
+                )
+            except OSError as exc:
+                logger.warning("recording of answer %d not written: %s", answer.number, exc.strerror)
+                answer.intake.unkept()
+            await asyncio.sleep(AUDIO_RETRY_S)
+
+    async def _open(self, step: Step, resumed: AskedTurn | None, hello: Hello | None) -> None:
+        spool = await asyncio.to_thread(self._spool_for, step.number, hello)
+        past: Sequence[ev.Event] = ()
+        pcm: list[bytes] = []
+        announced: list[ev.Event] = []
+        if resumed is None:
+            announced = await insist(
+                turn_open, seat=self._place.seat, turn=_turn(step, spool), events=step.announced()
+            )
+        else:
+            events = await in_database(events_after, interview_id=self._place.seat.interview_id, eid=0)
+            past = [event for event in events if getattr(event, "turn", None) == step.number]
+            pcm = await asyncio.to_thread(list, spool.payloads())
+            await insist(turn_epoch_keep, seat=self._place.seat, number=step.number, epoch=spool.epoch)
+        answer = LiveAnswer(step, spool, self._setting, self._tell, self._log.put, past)
+        answer.restore(pcm, resumed.typed if resumed is not None else "")
+        answer.watch(self._sync)
+        self._answer = answer
+        for event in announced if hello is None else ():  # with a hello, they come with the replay
+            self._tell(event)
+
+    def _spool_for(self, number: int, hello: Hello | None) -> Spool:
+        """The turn's spool. A page that holds the whole answer from another epoch uploads it again (W5)."""
+        spool = open_spool(self._place.spool_folder, number)
+        if hello is None or hello.answer != number or hello.epoch in {None, spool.epoch}:
+            return spool
+        if hello.have_from > 0 or hello.have_to < spool.next:
+            return spool
+        logger.warning("spool of answer %d set aside: the page holds another epoch", number)
+        spool_set_aside(spool)
+        return open_spool(self._place.spool_folder, number)
+
+    def _welcome(self, *, finished: bool) -> Welcome:
+        answer = self._answer
+        engines = self._setting.engines
+        heard = engines.voice is not None and engines.recognizer is not None
+        return Welcome(
+            epoch=answer.spool.epoch if answer else "",
+            gen=self._place.seat.generation,
+            answer=answer.number if answer else 0,
+            next=answer.spool.next if answer else 0,
+            window=answer.intake.window if answer else MAX_UNSYNCED_FRAMES,
+            frame_ms=FRAME_MS,
+            hb_ms=HEARTBEAT_MS,
+            idle_ms=IDLE_MS,
+            max_answer_s=MAX_ANSWER_S,
+            snapshot=Snapshot(
+                status="finished" if finished else "live",
+                mode="voice" if heard else "text",
+                turn=answer.snapshot() if answer else None,
+            ),
+        )
+
+    def _remind(self, number: int) -> None:
+        """A page that missed `committed` still sends: tell it again, not for every frame."""
+        now = time.monotonic()
+        if now - self._reminded_at >= REMIND_EVERY_S:
+            self._reminded_at = now
+            self._tell(Committed(answer=number, sha256=self._committed[number]))
+
+    async def _store(self, events: Sequence[ev.Event]) -> Sequence[ev.Event]:
+        return await insist(event_append, seat=self._place.seat, events=events)
+
+
+def _turn(step: Step, spool: Spool) -> Turn:
+    return Turn(
+        number=step.number,
+        question_id=step.question.id,
+        kind=step.kind,
+        question_text=step.text,
+        epoch=spool.epoch,
+    )

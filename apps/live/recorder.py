@@ -1,0 +1,118 @@
+"""Closes a turn for good: the WAV in the media root, then all its rows in one transaction.
+
+Idempotent on (interview, turn): a crash anywhere in between leads to the same rows once.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from django.db import transaction
+
+from apps.assessment.models import Score
+from apps.assessment.services import score_record
+from apps.interviews.models import Turn
+from apps.interviews.selectors import course_for_interview
+from apps.interviews.services.live import (
+    FinishedTurn,
+    HeardRow,
+    Seat,
+    interview_finish,
+    turn_finish,
+)
+from apps.live.course import Step, next_step
+from apps.live.spool import Recording, Spool
+from inference.assessment import Word
+from inference.session import AnswerOutcome
+from inference.transcription import HeardUtterance
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The audio of a finished turn. `path` is relative to the media root, "" when nothing was recorded."""
+
+    path: str
+    recording: Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A finished turn on its way to the rows. `rev` is the last feedback revision that was shown."""
+
+    outcome: AnswerOutcome
+    kept: Kept
+    rev: int
+    last_turn: bool = False  # the candidate ends the interview with this answer
+
+
+def audio_keep(spool: Spool, media_root: Path, folder: str, turn: int) -> Kept:
+    """Write the answer's WAV. Blocks; raises OSError, and may then be called again."""
+    path = f"{folder}/{turn:04d}.wav"
+    if spool.next == 0:
+        return Kept("", Recording("", 0.0, 0))
+    return Kept(path, spool.to_wav(media_root / path))
+
+
+def verdict_record(*, seat: Seat, verdict: Verdict) -> Step | None:
+    """Store the turn, its score and, after the last, the interview's end. Returns what comes next."""
+    with transaction.atomic():
+        turn = turn_finish(seat=seat, finished=_finished(verdict))
+        outcome = verdict.outcome
+        if turn is not None and outcome.assessment is not None and turn.status == Turn.Status.ANSWERED:
+            score_record(
+                turn=turn,
+                assessment=outcome.assessment,
+                words=_words(outcome),
+                stage=Score.Stage.LIVE,
+                rev=verdict.rev,
+                low_confidence=outcome.low_confidence,
+            )
+        step = None if verdict.last_turn else next_step(course_for_interview(interview_id=seat.interview_id))
+        if step is None:
+            interview_finish(seat=seat)
+    return step
+
+
+def _finished(verdict: Verdict) -> FinishedTurn:
+    outcome, recording = verdict.outcome, verdict.kept.recording
+    return FinishedTurn(
+        number=outcome.turn,
+        status=_status(outcome),
+        end_reason=outcome.end_reason,
+        transcript=outcome.transcript,
+        low_confidence=outcome.low_confidence,
+        speech_s=outcome.speech_s,
+        audio_path=verdict.kept.path,
+        audio_s=recording.duration_s,
+        sha256=recording.sha256,
+        last_seq=recording.frames - 1,
+        utterances=tuple(_heard(heard) for heard in outcome.utterances),
+    )
+
+
+def _status(outcome: AnswerOutcome) -> Turn.Status:
+    if outcome.end_reason == "skipped":
+        return Turn.Status.SKIPPED
+    judged = outcome.assessment is not None and outcome.assessment.score is not None
+    return Turn.Status.ANSWERED if judged else Turn.Status.UNSCORED
+
+
+def _heard(heard: HeardUtterance) -> HeardRow:
+    transcript = heard.transcript
+    return HeardRow(
+        number=heard.number,
+        text=transcript.text,
+        words=[asdict(word) for word in transcript.words],
+        start_s=heard.start_s,
+        end_s=heard.end_s,
+        confidence=transcript.confidence,
+        low_confidence=transcript.low_confidence,
+    )
+
+
+def _words(outcome: AnswerOutcome) -> list[Word]:
+    return [word for heard in outcome.utterances for word in heard.transcript.words]
