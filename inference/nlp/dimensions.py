@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from inference.assessment import DIMENSIONS, Dimension, QuestionKind
 from inference.nlp.clauses import words_of
-from inference.nlp.features import Features, found
+from inference.nlp.features import Features, found, verifiable
 from inference.nlp.question import Form
 from inference.nlp.reading import Mark, word_count
 from inference.nlp.relevance import content_stems
@@ -44,7 +44,7 @@ class Reading:
 
 
 def dimensions_of(features: Features) -> tuple[Reading, ...]:
-    """All five in the rubric's order. Above LOW only with a quote: without words to show there is no level."""
+    """All five in the rubric's order. Above LOW only with words to show for it."""
     readers: dict[Dimension, Callable[[Features], tuple[float, Iterable[Mark]]]] = {
         "relevance": _relevance,
         "structure": _structure,
@@ -69,11 +69,6 @@ def _quotes(features: Features, marks: Iterable[Mark]) -> tuple[str, ...]:
 def _longest(marks: Iterable[Mark], count: int = 2) -> list[Mark]:
     chosen = sorted(marks, key=lambda mark: -word_count(mark.clause.text))[:count]
     return sorted(chosen, key=lambda mark: mark.clause.start)
-
-
-def richness(features: Features) -> int:
-    """Distinct content words: what is left of an answer without its glue."""
-    return len(content_stems(" ".join(mark.clause.text for mark in features.marks if not mark.vague)))
 
 
 def _relevance(features: Features) -> tuple[float, Iterable[Mark]]:
@@ -116,7 +111,7 @@ def _motive_point(features: Features) -> float:
 
 
 def _detailed(features: Features) -> bool:
-    return any(mark.measured or mark.lasting for mark in features.marks) or richness(features) >= 5
+    return any(mark.measured or mark.lasting for mark in features.marks) or features.richness >= 5
 
 
 def _structure(features: Features) -> tuple[float, Iterable[Mark]]:
@@ -187,17 +182,22 @@ def _claim_structure(features: Features) -> tuple[float, list[Mark]]:
 def _evidence(features: Features) -> tuple[float, Iterable[Mark]]:
     if not features.sound:
         return 0.5, ()
-    if features.form in ("design", "explain"):
-        return _technical_evidence(features)
-    shown = [mark for mark in features.marks if features.quote(mark) in features.quantified]
-    if features.form == "motive":
-        return _motive_evidence(features)
-    if features.form in ("fact", "yes_no"):
-        return _fact_evidence(features)
+    readers: dict[Form, Callable[[Features], tuple[float, Iterable[Mark]]]] = {
+        "design": _technical_evidence,
+        "explain": _technical_evidence,
+        "motive": _motive_evidence,
+        "fact": _fact_evidence,
+        "yes_no": _fact_evidence,
+    }
+    return readers.get(features.form, _story_evidence)(features)
+
+
+def _story_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
+    shown = [mark for mark in features.marks if verifiable(mark, features.form)]
     if shown:
         numbers = sum(mark.measured for mark in shown)
         return min(9.8, 7.2 + 0.3 * len(shown) + (0.8 + 0.4 * (numbers - 1) if numbers else 0.0)), shown
-    concrete = min(6.0, 1.6 + 0.28 * richness(features))
+    concrete = min(6.0, 1.6 + 0.28 * features.richness)
     if features.star["result"].present:
         results = [mark for mark in features.marks if mark.outcome]
         return max(4.0, min(6.2, concrete + 1.0)), results
@@ -208,7 +208,7 @@ def _technical_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
     """Mechanisms, names and limits: what another engineer could check."""
     limits = [mark for mark in features.marks if mark.measured]
     points = len(features.relevance.covered)
-    value = 1.0 + min(5.5, 0.22 * richness(features)) + min(2.2, 1.1 * len(limits)) + min(2.0, 0.7 * points)
+    value = 1.0 + min(5.5, 0.22 * features.richness) + min(2.2, 1.1 * len(limits)) + min(2.0, 0.7 * points)
     value += 0.8 * bool(found(features, "EXAMPLE")) + 0.8 * bool(found(features, "TRADE_OFF"))
     return min(value, 9.6), limits[:2] + _longest(features.marks)
 
@@ -217,12 +217,12 @@ def _motive_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
     own, specific = found(features, "OWN_PROOF"), found(features, "SPECIFIC")
     measured = [mark for mark in features.marks if mark.measured]
     value = 1.0 + 2.2 * bool(own) + min(1.5, 0.5 * len(own)) + 1.8 * bool(specific) + 2.0 * bool(measured)
-    return value + min(1.5, 0.06 * richness(features)), measured + own + specific
+    return value + min(1.5, 0.06 * features.richness), measured + own + specific
 
 
 def _fact_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
     measured = [mark for mark in features.marks if mark.measured or mark.lasting]
-    value = 1.5 + 3.0 * bool(measured) + min(5.0, 0.55 * richness(features))
+    value = 1.5 + 3.0 * bool(measured) + min(5.0, 0.55 * features.richness)
     return min(value, 9.5), measured + _longest(features.marks)
 
 
@@ -272,4 +272,4 @@ def _echo(features: Features) -> float:
 def _run_on(features: Features) -> float:
     """Many clauses hung together by "and" in one breath, with little in them."""
     words = features.substance.words
-    return 1.5 if words > 60 and richness(features) < words * 0.2 else 0.0
+    return 1.5 if words > 60 and features.richness < words * 0.2 else 0.0

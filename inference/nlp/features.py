@@ -15,16 +15,18 @@ from inference.nlp.injection import orders_in
 from inference.nlp.quantification import quantities_in
 from inference.nlp.question import Form, kind_and_form
 from inference.nlp.reading import Mark, read, word_count
-from inference.nlp.relevance import Relevance, relevance_of
+from inference.nlp.relevance import Relevance, content_stems, relevance_of
 from inference.nlp.star import ABSENT, star_of
 from inference.nlp.substance import Substance, substance_of
 
-MAX_CHARS = 12_000  # about forty minutes of speech; what follows is not read, and a note says so
+MAX_CHARS = 8_000  # some ten minutes of speech; what follows is not read, and a note says so
 _LEFT_AFTER_ORDER_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
+    """`richness` counts distinct content words: what is left of an answer without its glue."""
+
     folded: Folded
     language: Language
     kind: QuestionKind
@@ -35,6 +37,7 @@ class Features:
     relevance: Relevance
     quantified: tuple[str, ...]
     fillers: int
+    richness: int
     ordered: bool
     only_orders: bool
     cut_short: bool
@@ -60,7 +63,8 @@ class Features:
 
 
 _LEADING = re.compile(
-    r"^(?:(?:and|but|so(?! that)|because|then|also)\s+)+(?=\S)|^(?:然后|并且|而且|所以|但是|不过|因此|于是|还有|接着)[，,]?(?=\S)",
+    r"^(?:(?:and|but|so(?! that)|because|then|also)\s+)+(?=\S)"
+    r"|^(?:然后|并且|而且|所以|但是|不过|因此|于是|还有|接着)[，,]?(?=\S)",
     re.IGNORECASE,
 )
 
@@ -74,7 +78,7 @@ def quote_of(folded: Folded, mark: Mark) -> str:
 def features_of(answer: Answer) -> Features:
     question = answer.question
     kind, form = kind_and_form(question)
-    whole = fold(answer.text[:MAX_CHARS])
+    whole = fold(answer.text[:MAX_CHARS]).first(MAX_CHARS)
     orders = orders_in(whole)
     kept = whole.without(orders, "\n") if orders else whole
     fillers = filler_spans(kept, question.language)
@@ -96,6 +100,7 @@ def features_of(answer: Answer) -> Features:
         relevance=relevance,
         quantified=_quantified(clean, marks, form) if judged else (),
         fillers=len(fillers),
+        richness=len(content_stems(" ".join(mark.clause.text for mark in marks if not mark.vague))),
         ordered=bool(orders),
         only_orders=only_orders,
         cut_short=len(answer.text) > MAX_CHARS,
@@ -104,7 +109,7 @@ def features_of(answer: Answer) -> Features:
 
 def _quantified(folded: Folded, marks: tuple[Mark, ...], form: Form) -> tuple[str, ...]:
     """Outcomes one could check, each in its context; team sizes and dates are none."""
-    quotes = [_outcome_quote(folded, mark) for mark in marks if _verifiable(mark, form)]
+    quotes = [_outcome_quote(folded, mark) for mark in marks if verifiable(mark, form)]
     return tuple(dict.fromkeys(quote for quote in quotes if quote))
 
 
@@ -126,7 +131,8 @@ def _outcome_quote(folded: Folded, mark: Mark) -> str:
     return folded.quote(clause.start + min(first, spans[0][0]), end)
 
 
-def _verifiable(mark: Mark, form: Form) -> bool:
+def verifiable(mark: Mark, form: Form) -> bool:
+    """Whether the clause holds an outcome, or for plans and facts a size, that one could check."""
     if form in ("fact", "yes_no") and mark.lasting:
         return True
     if form == "explain":

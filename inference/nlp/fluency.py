@@ -15,15 +15,15 @@ from inference.nlp.language import han_count, latin_words
 _SHORTEST_PACE_S = 1.0
 _ENGLISH = re.compile(
     r"\b(?:u+m+|u+h+m*|e+r+m*|h+m+|mm+|uh-huh)\b"
-    r"|(?:(?<=^)|(?<=[.!?,]\s))(?:well|like|right|okay|ok)(?=,)"
-    r"|(?<=,\s)(?:like|actually|literally|honestly|right|basically)(?=,)"
+    r"|(?=[wlro])(?:(?<=^)|(?<=[.!?,]\s))(?:well|like|right|okay|ok)(?=,)"
+    r"|(?=[lahrb])(?<=,\s)(?:like|actually|literally|honestly|right|basically)(?=,)"
     r"|\b(?:basically|literally)\b"
     r"|\b(?:and|but|so|was|were|just) (like)(?=,|\s(?:i|we|he|she|they|it|you|really|um|uh|so)\b)(?!,? i'd)"
-    r"|(?<!do )(?<!if )(?<!as )(?<!that )(?<!let )(?<!what )(?<!ones )(?<!things )(?<!people )(?<!when )(?<!how )"
+    r"|(?=you know)(?<!do )(?<!if )(?<!as )(?<!that )(?<!let )(?<!what )(?<!ones )(?<!things )(?<!people )(?<!when )(?<!how )"
     r"\byou know(?=,|\.|$|\s(?:i|we|it|the|um|uh|just|like|so|and|he|she|they|a|my|our)\b)(?!\s(?:the \w+ (?:i|we|he|she|they)|how|what|that|from)\b)"
-    r"|(?<!what )(?<!do )(?<!not )\bi mean\b(?! (?:that|it|to|by|business)\b)"
-    r"|(?:(?<=,\s)|(?<=^)|(?<=and\s)|(?<=like,\s))i guess\b"
-    r"|(?<!a )(?<!the )(?<!this )(?<!that )(?<!what )(?<!some )(?<!any )(?<!every )(?<!one )(?<!same )(?<!which )(?<!new )(?<!of )"
+    r"|(?=i mean)(?<!what )(?<!do )(?<!not )\bi mean\b(?! (?:that|it|to|by|business)\b)"
+    r"|(?=i guess)(?:(?<=,\s)|(?<=^)|(?<=and\s)|(?<=like,\s))i guess\b"
+    r"|(?=kind|sort)(?<!a )(?<!the )(?<!this )(?<!that )(?<!what )(?<!some )(?<!any )(?<!every )(?<!one )(?<!same )(?<!which )(?<!new )(?<!of )"
     r"\b(?:kind of|sort of|kinda|sorta)\b"
 )
 _FILLER_ZH = (

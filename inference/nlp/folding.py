@@ -1,6 +1,6 @@
-"""A text folded for matching (NFKC, lower case, one Chinese script, nothing invisible) that can still be quoted.
+"""A text folded for matching (NFKC, lower case, one Chinese script, nothing invisible) that can be quoted.
 
-Every folded character remembers where it came from, so a match is always shown in the speaker's own characters.
+Every folded character remembers where it came from, so a match is shown in the speaker's own characters.
 """
 
 from __future__ import annotations
@@ -48,6 +48,12 @@ class Folded:
         if start >= end:
             return ""
         return self.original[self.origin[start] : self.origin[end - 1] + 1].strip(_TRIM)
+
+    def first(self, chars: int) -> Folded:
+        """At most `chars` folded characters (one character may unfold into eighteen)."""
+        return (
+            self if len(self.text) <= chars else Folded(self.original, self.text[:chars], self.origin[:chars])
+        )
 
     def without(self, spans: Iterable[Span], filling: str = "") -> Folded:
         """The same text with `spans` replaced by `filling` (at most one character each)."""

@@ -70,11 +70,14 @@ def orders_in(folded: Folded) -> list[Span]:
     """Spans that speak to the grader, each widened to the end of its sentence."""
     text = folded.text
     spans: list[Span] = []
-    for pattern in (_ORDERS, _MARKUP, _CHINESE):
-        for match in pattern.finditer(text):
-            if not _REPORTED.search(text[max(0, match.start() - 40) : _first_letter(text, match.start())]):
-                spans.append((match.start(), _end_of_order(text, match)))
+    for pattern in (_ORDERS, _MARKUP) if text.isascii() else (_ORDERS, _MARKUP, _CHINESE):
+        orders = (match for match in pattern.finditer(text) if not _is_reported(text, match.start()))
+        spans += [(order.start(), _end_of_order(text, order)) for order in orders]
     return spans
+
+
+def _is_reported(text: str, at: int) -> bool:
+    return _REPORTED.search(text[max(0, at - 40) : _first_letter(text, at)]) is not None
 
 
 def _first_letter(text: str, at: int) -> int:

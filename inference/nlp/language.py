@@ -10,15 +10,18 @@ from functools import lru_cache
 from typing import Protocol
 
 from inference.assessment import Language
+from inference.nlp.lexicon import phrases
 
 _HAN = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _LATIN_WORD = re.compile(r"[a-z\u00c0-\u024f]+(?:['’][a-z]+)*", re.IGNORECASE)
 _OTHER_SCRIPT = re.compile(r"[\u0370-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u3040-\u30ff\uac00-\ud7af]")
 _ENGLISH = frozenset(
-    "a about after all also an and any are as at be because been before but by can could did do every few for "
-    "from get had has have he her him his how i if in into is it its me more my no not of on one or our out own "
-    "she so some than that the their them then there they this to up us was we were what when which who will "
-    "with would yes you your i'm i've i'd it's don't that's".split()
+    phrases(
+        "a|about|after|all|also|an|and|any|are|as|at|be|because|been|before|but|by|can|could|did|do|"
+        "every|few|for|from|get|had|has|have|he|her|him|his|how|i|if|in|into|is|it|its|me|more|my|no|"
+        "not|of|on|one|or|our|out|own|she|so|some|than|that|the|their|them|then|there|they|this|to|up|"
+        "us|was|we|were|what|when|which|who|will|with|would|yes|you|your|i'm|i've|i'd|it's|don't|that's"
+    )
 )
 _COMMON_HAN = frozenset(
     "的了我在是有和不这个们一到就也都把来去上下为以对时后前用从个做能会要说没很大多年月天中与他她它你过还"
@@ -51,7 +54,7 @@ def han_count(text: str) -> int:
 
 
 def detect(text: str) -> Language:
-    """The language that carries the sentence: Chinese with English terms is Chinese, and the other way round."""
+    """The language that carries the sentence: Chinese with English terms is Chinese."""
     if text.isascii():
         return "en"
     han = han_count(text)
@@ -78,5 +81,7 @@ def latin_words(text: str) -> list[str]:
 
 def other_script_share(text: str) -> float:
     """Share of letters in scripts of neither language (kana, Hangul, Cyrillic, Arabic …)."""
+    if text.isascii():
+        return 0.0
     letters = sum(char.isalpha() for char in text)
     return len(_OTHER_SCRIPT.findall(text)) / letters if letters else 0.0

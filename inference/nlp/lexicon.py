@@ -28,7 +28,7 @@ def _source(node: _Trie) -> str:
 
 
 def any_of(words: Iterable[str]) -> str:
-    """Pattern source matching any of `words`, longest first, as a prefix tree: no backtracking over long lists."""
+    """Pattern source for any of `words`, as a prefix tree: a long list costs no more than a short one."""
     return f"(?:{_source(_trie(words))})"
 
 

@@ -190,10 +190,37 @@ STANDING = re.compile(
     r"\b(?:now|today|nowadays|since then|instead of|has been|have been|hasn't|haven't|has not|have not|(?:only |still )?takes|runs in|is done in|to this day|still)\b"
 )
 EMPTY_ANSWER = frozenset(
-    "fine ok okay good yes no nothing maybe sure great nice well hmm yeah yep nope alright cool idk none n/a na".split()
+    [
+        "fine",
+        "ok",
+        "okay",
+        "good",
+        "yes",
+        "no",
+        "nothing",
+        "maybe",
+        "sure",
+        "great",
+        "nice",
+        "well",
+        "hmm",
+        "yeah",
+        "yep",
+        "nope",
+        "alright",
+        "cool",
+        "idk",
+        "none",
+        "n/a",
+        "na",
+    ]
 )
 FUNCTION_WORDS = frozenset(
-    "a about after all also an and any are as at be because been before but by can could did do does each every few for from get got had has have he her him his how i if in "
-    "into is it its just me more my no not of off on one or our out over own she so some than that the their them then there they this to too under up us very was we were what "
-    "when where which while who will with would yes you your i'm i've i'd it's don't didn't".split()
+    phrases(
+        "a|about|after|all|also|an|and|any|are|as|at|be|because|been|before|but|by|can|could|did|do|"
+        "does|each|every|few|for|from|get|got|had|has|have|he|her|him|his|how|i|if|in|into|is|it|its|"
+        "just|me|more|my|no|not|of|off|on|one|or|our|out|over|own|she|so|some|than|that|the|their|them|"
+        "then|there|they|this|to|too|under|up|us|very|was|we|were|what|when|where|which|while|who|will|"
+        "with|would|yes|you|your|i'm|i've|i'd|it's|don't|didn't"
+    )
 )

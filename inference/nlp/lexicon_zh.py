@@ -1,5 +1,4 @@
 """Chinese words by what they do in an answer: acts, states, problems, duties, outcomes, slogans, blame."""
-# ruff: noqa: E501 - patterns and phrases are read entry by entry, not line by line
 
 from __future__ import annotations
 

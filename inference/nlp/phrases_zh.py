@@ -2,7 +2,6 @@
 
 `{quote}` is the speaker's own words, `{hint}` a measure that fits the answer, `{point}` an expected point.
 """
-# ruff: noqa: E501 - patterns and phrases are read entry by entry, not line by line
 
 from __future__ import annotations
 

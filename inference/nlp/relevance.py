@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from inference.assessment import QuestionSpec
 from inference.nlp import lexicon_en as en
 from inference.nlp.clauses import words_of
 from inference.nlp.folding import fold
 from inference.nlp.language import to_simplified
+from inference.nlp.lexicon import phrases
 from inference.nlp.question import Form
 from inference.nlp.topics import (
     LEISURE_EN,
@@ -30,9 +32,12 @@ _SHORTEST_JUDGED_WORDS = 7
 _LEAST_CONTENT = 4
 _NARROW = frozenset(("conflict", "failure", "customer", "leadership"))
 _ASKING_WORDS = frozenset(
-    "tell describe give example time situation walk through explain share talk question please thing something lot kind way hard difficult "
-    "biggest greatest last first current previous recent would design difference between many much years used using use want work like make made handle "
-    "public good best worst most important solved dealt faced experience someone people".split()
+    phrases(
+        "tell|describe|give|example|time|situation|walk|through|explain|share|talk|question|please|"
+        "thing|something|lot|kind|way|hard|difficult|biggest|greatest|last|first|current|previous|"
+        "recent|would|design|difference|between|many|much|years|used|using|use|want|work|like|make|made|"
+        "handle|public|good|best|worst|most|important|solved|dealt|faced|experience|someone|people"
+    )
 )
 _ASKING_HAN = re.compile(
     r"请问?|讲|说说?|谈谈?|描述|介绍|举例|说明|一[个次件段下]|你|是|如何|怎么样?|怎样|什么|为什么|有没有|哪些|哪个|的|过|最|了|吗|呢|和|与|在|有|经历|例子|问题|时候|设计|一|请|现在|我们|公司|想"
@@ -105,6 +110,7 @@ def _signs(asked: str, question: QuestionSpec, text: str) -> _Signs:
     )
 
 
+@lru_cache(maxsize=4096)
 def stem(word: str) -> str:
     """A crude English stem: enough for limiter / limit / limits / limited to meet."""
     for ending in ("ations", "ation", "ings", "ing", "ers", "er", "ies", "ied", "ed", "es", "s", "e", "y"):
@@ -182,7 +188,7 @@ def _on_value(signs: _Signs, form: Form) -> float:
 
 
 def _misses(signs: _Signs, form: Form) -> bool:
-    """Fluent, about work, yet nothing of the one thing that was asked (a quarrel, a failure, a customer …)."""
+    """Fluent, about work, yet nothing of the one thing asked for (a quarrel, a failure, a customer …)."""
     narrow = bool(signs.asked) and all(topic.name in _NARROW for topic in signs.asked)
     untouched = not signs.topic_hits and not signs.shared
     return form in ("story", "approach") and narrow and untouched and signs.words >= 12

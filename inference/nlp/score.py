@@ -1,4 +1,4 @@
-"""The rule engine's one entry: an answer in, a whole assessment out. Pure and deterministic, in a few milliseconds.
+"""The rule engine's one entry: an answer in, a whole assessment out. Pure, deterministic, in milliseconds.
 
 Knows no model, no session and no clock; the same rules bound what a language model says.
 """

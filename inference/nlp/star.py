@@ -32,7 +32,7 @@ def star_of(folded: Folded, marks: tuple[Mark, ...], form: Form) -> dict[StarNam
 def _acts(marks: tuple[Mark, ...], form: Form) -> list[Mark]:
     planned_too = form in ("design", "approach", "explain")
     acts = [mark for mark in marks if mark.act and (planned_too or not mark.planned)]
-    # The role ("I led a team of five") is an act only when nothing more telling follows; so is the bare result.
+    # The role ("I led a team of five") is an act only when nothing more telling follows; so is the result.
     return sorted(
         acts, key=lambda mark: (mark.role or mark.task, mark.vague, mark.outcome and not mark.measured)
     )

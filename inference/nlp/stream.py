@@ -1,4 +1,4 @@
-"""Tells a finished assessment piece by piece, in the order every judge uses: score, weakness, details, done."""
+"""Tells a finished assessment in pieces, in the order every judge uses: score, weakness, details, done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORD = re.compile(r"[\u3400-\u9fff]{1,2}[，。：；、？！”）]*|[^\s\u34
 
 
 def pieces(assessment: Assessment) -> Iterator[AssessmentPiece]:
-    """ScorePiece, WeaknessPiece+, (DimensionPiece, DetailPiece+)*, AssessmentDone; no ScorePiece without a score."""
+    """The order of `ports.Assessor`; without a score there is no ScorePiece."""
     if assessment.score is not None:
         yield ScorePiece(assessment.score)
     words = _WORD.findall(assessment.weakness)

@@ -1,4 +1,4 @@
-"""Whether there is an answer to judge at all: refusals, empty words, gibberish, another language, keyword lists, loops.
+"""Whether there is an answer to judge: refusals, empty words, gibberish, another language, lists, loops.
 
 Each reading only says what it saw; what that costs is said in caps.
 """
@@ -97,7 +97,27 @@ def _empty(text: str, form: Form) -> bool:
     return hollow or (form not in _TERMS_ARE_FINE and word_count(bare) <= 2)
 
 
-_YES_OR_NO = frozenset("yes no yeah yep nope 是 是的 有 没有 对 不是 有的 没 会 不会 可以 不可以".split())
+_YES_OR_NO = frozenset(
+    [
+        "yes",
+        "no",
+        "yeah",
+        "yep",
+        "nope",
+        "是",
+        "是的",
+        "有",
+        "没有",
+        "对",
+        "不是",
+        "有的",
+        "没",
+        "会",
+        "不会",
+        "可以",
+        "不可以",
+    ]
+)
 
 
 def _gibberish(text: str, words: list[str]) -> bool:

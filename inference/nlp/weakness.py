@@ -1,4 +1,4 @@
-"""Names the biggest weakness: the cap that binds, else the dimension whose next level would raise the score most."""
+"""Names the biggest weakness: the cap that binds, else the dimension whose next level is worth most."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from inference.assessment import Dimension
 from inference.nlp.caps import LIMITS, CapName
 from inference.nlp.dimensions import LOW, WEIGHTS, Reading
 from inference.nlp.features import Features, found
+from inference.nlp.question import Form
 
 Issue = str
 # Where a level's anchor sits: the middle of the next band up.
@@ -66,7 +67,7 @@ def _gain(value: float) -> float:
 def _finish(features: Features) -> Issue:
     """What is left when every dimension is high."""
     if features.kind == "behavioural":
-        missing = [name for name in ("task", "situation") if not features.star[name].present]  # type: ignore[index]
+        missing = [name for name in ("task", "situation") if not features.star[name].present]
         return f"no_{missing[0]}" if missing and features.form == "story" else "last_step"
     if features.form == "design" and not any(mark.measured for mark in features.marks):
         return "no_limits"
@@ -90,7 +91,7 @@ def _relevance(features: Features) -> Issue:
     if features.form == "motive":
         return "generic_motive"
     if features.form in ("fact", "yes_no"):
-        return "bare_no" if _BARE_NO.match(features.folded.text) else "bare_fact"
+        return _bare(features)
     if features.form == "design":
         return "no_limits" if not any(mark.measured for mark in features.marks) else "no_trade_offs"
     if features.form == "explain":
@@ -100,7 +101,7 @@ def _relevance(features: Features) -> Issue:
 
 def _story_gap(features: Features) -> Issue:
     for name in ("action", "result", "situation", "task"):
-        if not features.star[name].present:  # type: ignore[index]
+        if not features.star[name].present:
             return f"no_{name}"
     return "no_steps"
 
@@ -116,19 +117,22 @@ def _structure(features: Features) -> Issue:
 
 
 def _evidence(features: Features) -> Issue:
-    if features.form == "design":
-        return "no_limits"
-    if features.form == "explain":
-        return "no_mechanism"
-    if features.form == "motive":
-        return "no_example"
+    fixed: dict[Form, Issue] = {"design": "no_limits", "explain": "no_mechanism", "motive": "no_example"}
     if features.form in ("fact", "yes_no"):
-        return "bare_no" if _BARE_NO.match(features.folded.text) else "bare_fact"
+        return _bare(features)
+    return fixed.get(features.form) or _story_evidence(features)
+
+
+def _story_evidence(features: Features) -> Issue:
     if not features.acts:
         return "no_action"
     if not features.star["result"].present:
         return "no_example" if features.form == "approach" else "no_result"
     return "no_steps" if features.quantified else "no_number"
+
+
+def _bare(features: Features) -> Issue:
+    return "bare_no" if _BARE_NO.match(features.folded.text) else "bare_fact"
 
 
 def _ownership(features: Features) -> Issue:

@@ -1,4 +1,4 @@
-"""Puts an issue and the readings into words of the interview's language, with the speaker's own words where safe."""
+"""Puts an issue and the readings into the interview's language, with the speaker's own words where safe."""
 
 from __future__ import annotations
 
