@@ -1,6 +1,14 @@
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
+
+from apps.recruiting import views
 
 app_name = "recruiting"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.interviews, name="interviews"),
+    path("interviews/<uuid:public_id>/", views.interview, name="interview"),
+    path("interviews/<uuid:public_id>/answers/<int:number>/audio/", views.audio, name="audio"),
+    path("interviews/<uuid:public_id>/analysis/", views.analysis, name="analysis"),
+    path("interviews/<uuid:public_id>/analysis/retry/", views.analysis_retry, name="analysis_retry"),
+]

@@ -32,6 +32,7 @@ def _quick(lease: Lease) -> None:
 def _slow(lease: Lease) -> None:
     """Two seconds of work; on the first attempt it never gets there."""
     _mark(f"start {lease.subject_id}")
+    _mark(f"worker {os.getppid()}")
     time.sleep(60 if lease.attempt == 1 else 1)
     _quick(lease)
 

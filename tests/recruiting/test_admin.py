@@ -1,0 +1,105 @@
+"""The administration: operators see everything, recruiters who are staff read their organisations' rows."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib import admin
+from django.test import Client
+from django.urls import reverse
+
+from apps.accounts.admin import TenantAdmin
+from apps.accounts.models import Organisation
+from apps.assessment.models import Score
+from apps.assessment.services import report_rebuild, score_record
+from apps.interviews.models import Interview, Turn
+from tests.assessment import rows
+from tests.recruiting.people import client_of, recruiter
+
+pytestmark = pytest.mark.django_db
+OURS = {"accounts", "interviews", "assessment", "ops"}
+OPERATORS_ONLY = {"accounts_user", "interviews_event", "interviews_ticket", "ops_job"}
+
+
+def lists() -> list[str]:
+    models = [model._meta for model in admin.site._registry if model._meta.app_label in OURS]
+    return [f"{meta.app_label}_{meta.model_name}" for meta in models]
+
+
+def filled(name: str) -> tuple[Organisation, Interview]:
+    organisation = rows.organisation(name)
+    interview = rows.interview(organisation)
+    turn = rows.turn(interview, 1)
+    rows.utterance(turn, rows.ANSWER)
+    score_record(turn=turn, assessment=rows.assessed(), words=(), stage="live")
+    report_rebuild(interview=interview)
+    return organisation, interview
+
+
+@pytest.fixture
+def staff() -> Client:
+    return client_of(recruiter(filled("Acme")[0], is_staff=True))
+
+
+def test_operators_open_every_list() -> None:
+    filled("Acme")
+    operator = client_of(recruiter(None, is_staff=True, is_superuser=True))
+    statuses = {name: operator.get(reverse(f"admin:{name}_changelist")).status_code for name in lists()}
+    assert statuses == dict.fromkeys(lists(), 200)
+    assert len(statuses) >= 13
+
+
+def test_recruiters_who_are_staff_read_their_own_rows_and_no_others(staff: Client) -> None:
+    filled("Other")
+    for model, model_admin in admin.site._registry.items():
+        if not isinstance(model_admin, TenantAdmin) or model_admin.organisation_path is None:
+            continue
+        name = f"{model._meta.app_label}_{model._meta.model_name}"
+        for row in model._default_manager.all():
+            path = "pk" if model_admin.organisation_path == "pk" else f"{model_admin.organisation_path}__pk"
+            owner = Organisation.objects.get(
+                pk=model._default_manager.filter(pk=row.pk).values_list(path, flat=True).get()
+            )
+            status = staff.get(reverse(f"admin:{name}_change", args=[row.pk])).status_code
+            # Django answers a change page of a row that is not there with a redirect to the index.
+            assert status == (200 if owner.name == "Acme" else 302), (name, owner.name)
+
+
+def test_what_opens_everything_is_for_operators_only(staff: Client) -> None:
+    statuses = {name: staff.get(reverse(f"admin:{name}_changelist")).status_code for name in lists()}
+    assert {name for name, status in statuses.items() if status == 403} == OPERATORS_ONLY
+    assert {status for name, status in statuses.items() if name not in OPERATORS_ONLY} == {200}
+
+
+def test_recruiters_change_nothing_in_the_administration(staff: Client) -> None:
+    template = Interview.objects.get().template
+    url = reverse("admin:interviews_template_change", args=[template.pk])
+    assert staff.post(url, {"title": "Mine now"}).status_code == 403
+    assert staff.get(reverse("admin:interviews_template_add")).status_code == 403
+    url = reverse("admin:interviews_template_delete", args=[template.pk])
+    assert staff.post(url, {"post": "yes"}).status_code == 403
+
+
+def test_nobody_edits_a_score_or_an_answer_by_hand() -> None:
+    filled("Acme")
+    operator = client_of(recruiter(None, is_staff=True, is_superuser=True))
+    for model in (Score, Turn, Interview):
+        url = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
+        page = operator.get(reverse(url, args=[model._default_manager.get().pk])).content.decode()
+        assert 'name="_save"' not in page
+
+
+def test_the_keys_of_candidates_are_not_shown() -> None:
+    _, interview = filled("Acme")
+    operator = client_of(recruiter(None, is_staff=True, is_superuser=True))
+    page = operator.get(reverse("admin:interviews_candidate_change", args=[interview.candidate.pk]))
+    assert interview.candidate.session_token not in page.content.decode()
+
+
+def test_the_administration_signs_in_where_everybody_does() -> None:
+    response = Client().get("/admin/", follow=True)
+    assert "/accounts/login/" in response.redirect_chain[-1][0]
+
+
+def test_recruiters_who_are_not_staff_stay_out() -> None:
+    client = client_of(recruiter(rows.organisation("Acme")))
+    assert client.get("/admin/").status_code in {302, 403}
