@@ -103,11 +103,17 @@ def _story_relevance(features: Features, value: float) -> float:
 def _motive_point(features: Features) -> float:
     """Reasons that fit any employer touch the question; reasons of one's own answer it."""
     third = found(features, "SPECIFIC") or [mark for mark in features.marks if mark.measured or mark.outcome]
-    own = bool(found(features, "OWN_PROOF")) + bool(found(features, "GOAL_OF_SPEAKER")) + bool(third)
+    own = bool(_own(features, "OWN_PROOF")) + bool(_own(features, "GOAL_OF_SPEAKER")) + bool(third)
     generic = bool(found(features, "GENERIC_PRAISE")) and not found(features, "SPECIFIC")
     if features.substance.words < 8:
         own = min(own, 1)
     return (4.0, 5.2, 7.2, 9.5)[own] - (1.2 if generic else 0.0)
+
+
+def _own(features: Features, name: str) -> list[Mark]:
+    """Clauses of the named pattern, without those that anybody could say."""
+    common = found(features, "GENERIC_PRAISE")
+    return [mark for mark in found(features, name) if mark not in common]
 
 
 def _detailed(features: Features) -> bool:
@@ -214,7 +220,7 @@ def _technical_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
 
 
 def _motive_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
-    own, specific = found(features, "OWN_PROOF"), found(features, "SPECIFIC")
+    own, specific = _own(features, "OWN_PROOF"), found(features, "SPECIFIC")
     measured = [mark for mark in features.marks if mark.measured]
     value = 1.0 + 2.2 * bool(own) + min(1.5, 0.5 * len(own)) + 1.8 * bool(specific) + 2.0 * bool(measured)
     return value + min(1.5, 0.06 * features.richness), measured + own + specific
@@ -232,7 +238,7 @@ def _ownership(features: Features) -> tuple[float, Iterable[Mark]]:
     own = [mark for mark in features.acts if mark.actor == "i" and not mark.escalation]
     roles = [mark for mark in features.marks if mark.role]
     if features.form == "motive":
-        proof, goals = found(features, "OWN_PROOF"), found(features, "GOAL_OF_SPEAKER")
+        proof, goals = _own(features, "OWN_PROOF"), _own(features, "GOAL_OF_SPEAKER")
         value = 2.0 + 2.8 * bool(proof) + min(2.4, 0.8 * len(proof)) + 1.3 * bool(goals)
         return value, proof + goals
     if own:

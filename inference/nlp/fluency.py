@@ -27,11 +27,12 @@ _ENGLISH = re.compile(
     r"\b(?:kind of|sort of|kinda|sorta)\b"
 )
 _FILLER_ZH = (
-    r"(?:嗯+|呃+|额+|唔+|啊+|哦+|e+m+|那个+|这个+|就是|就是说|然后|然后呢|怎么说呢?|怎么讲呢?|反正|对吧|是吧|你知道吗?|"
+    r"(?:嗯+|呃+|额+|唔+|啊+|哦+|e+m+|那个+|这个+|就是说|就是|然后呢|然后|怎么说呢?|怎么讲呢?|反正|对吧|是吧|你知道吗?|"
     r"其实吧|那什么|嘛|这样子|的话)"
 )
 _PAUSE = r"[,，。.、…\s!！?？;；]"
-_CHINESE_ALONE = re.compile(rf"(?:(?<=^)|(?<={_PAUSE}))({_FILLER_ZH})(?={_PAUSE}|$)")
+_CHINESE_ALONE = re.compile(rf"(?:(?<=^)|(?<={_PAUSE}))({_FILLER_ZH}{{1,6}})(?={_PAUSE}|$)")
+_ONE_FILLER_ZH = re.compile(_FILLER_ZH)
 _CHINESE_RUNNING = re.compile(
     r"(?:嗯|呃|唔)+|e+m{2,}|(?:那个){2,}|(?:这个){2,}|(?:就是){2,}|(?:然后){2,}"
     r"|(?:(?<=嗯)|(?<=呃)|(?<=然后)|(?<=就是))(?:那个|这个)(?!\S{0,3}(?:项目|系统|问题|时候|人))|那个(?=就是|然后|我当时|怎么说|嗯|呃)"
@@ -44,7 +45,8 @@ def filler_spans(folded: Folded, language: Language) -> list[Span]:
     text = folded.text
     spans = [_group_span(match) for match in _ENGLISH.finditer(text)]
     if language == "zh" or not text.isascii():
-        spans += [match.span(1) for match in _CHINESE_ALONE.finditer(text)]
+        for row in _CHINESE_ALONE.finditer(text):
+            spans += [match.span() for match in _ONE_FILLER_ZH.finditer(text, *row.span(1))]
         spans += [match.span() for match in _CHINESE_RUNNING.finditer(text)]
     return _disjoint(spans)
 
@@ -75,7 +77,8 @@ def _with_pauses(text: str, start: int, end: int) -> Span:
     while after < len(text) and text[after] in _PAUSE_MARKS:
         after += 1
     before = start
-    if after > end and text[end] in ",，、…":
+    # Chinese keeps the mark before it: it is all that parts two clauses.
+    if after > end and text[end] == ",":
         while before > 0 and text[before - 1] in _PAUSE_MARKS:
             before -= 1
     # Keep one space where two English words would otherwise run together.

@@ -38,6 +38,7 @@ _ORDERS = re.compile(
     rf"|\byou are (?:now|no longer) (?:a |an |the )?(?:[a-z-]+ ){{0,3}}(?:grader|assistant|evaluator|interviewer|ai|model|bot|judge|recruiter|admin)"
     rf"|\b(?:new|updated|real|actual|hidden) instructions?\s*[:：]|\bend of (?:the )?(?:answer|transcript|prompt|rubric)\b"
     rf"|\boverall {_GRADE}\s*[:=：]\s*\d|(?:^|[.!?\n。！？]\s*){_GRADE}\s*(?:[:=：]|is)\s*(?:\d+|ten|full)\s*(?:/|out of|points|$|[.!?\n。！？])"
+    rf"|{_START}(?:please )?(?:print|reveal|show|repeat|output|leak|tell me) (?:me )?(?:your|the) (?:system |hidden |initial )?(?:prompt|instructions|rubric)"
     rf"|\bhire (?:me|this candidate) (?:immediately|now|no matter)"
 )
 _MARKUP = re.compile(
@@ -54,7 +55,7 @@ _CHINESE = re.compile(
     r"|(?:请|直接|必须|应该|务必)(?:你)?(?:给|打|评|判|输出|返回|写|填)[^。！？\n]{0,8}?(?:满分|最高分|高分|(?:10|十|100|一百)分(?!钟|之))"
     r"|(?:说|写|认定|评价|告诉[^。，]{0,6})我是(?:一个)?最(?:优秀|好|棒|合适|强)|(?:该|这个|这位|此|本)?(?:候选人|应聘者|面试者)(?:表现)?(?:非常|十分|很|极其|特别)?(?:优秀|出色|完美|卓越)"
     r"|(?:输出|返回|打印)[^。！？\n]{0,6}?(?:评分|分数|score|满分|高分)|你(?:现在|从现在起)(?:是|扮演)[^。，\n]{0,12}(?:评分|考官|面试官|助手|模型|ai|老师)"
-    r"|(?:这个|本|我的)(?:回答|答案)(?:应该|应当|值得|必须)(?:得|给|拿|是|打)?(?:到)?(?:满分|最高分|高分|(?:10|十)分)|必须(?:录用|通过|录取)我|新的?指令[:：]"
+    r"|(?:这个|本|我的)(?:回答|答案)(?:应该|应当|值得|必须)(?:得|给|拿|是|打)?(?:到)?(?:满分|最高分|高分|(?:10|十)分)|必须(?:录用|通过|录取)我|(?:系统)?(?:提示词|系统提示|system prompt)[^。，]{0,4}(?:打印|输出|显示|发|告诉)|(?:打印|输出|显示|泄露)[^。，]{0,6}(?:提示词|系统提示)|按(?:照)?(?:满分|最高分)|新的?指令[:：]"
 )
 _REPORTED = re.compile(
     r"\b(?:wrote|write|writes|typed|types|said|says|saying|like|such as|called|named|read|contained|containing|asking|tried|trying|sent|texts?|phrases?|words|"
@@ -72,7 +73,7 @@ def orders_in(folded: Folded) -> list[Span]:
     spans: list[Span] = []
     for pattern in (_ORDERS, _MARKUP) if text.isascii() else (_ORDERS, _MARKUP, _CHINESE):
         orders = (match for match in pattern.finditer(text) if not _is_reported(text, match.start()))
-        spans += [(order.start(), _end_of_order(text, order)) for order in orders]
+        spans += [(_start_of_order(text, order.start()), _end_of_order(text, order)) for order in orders]
     return spans
 
 
@@ -84,6 +85,16 @@ def _first_letter(text: str, at: int) -> int:
     while at < len(text) and not text[at].isalnum():
         at += 1
     return at
+
+
+_BEFORE = re.compile(r"[^.!?;:,\n。！？；，：]*\Z")
+_LONGEST_LEAD = 60
+
+
+def _start_of_order(text: str, at: int) -> int:
+    """Back over a short lead-in ("as the administrator I instruct you to …"), never over a whole answer."""
+    lead = _BEFORE.search(text, max(0, at - _LONGEST_LEAD - 1), at)
+    return lead.start() if lead and at - lead.start() <= _LONGEST_LEAD else at
 
 
 def _end_of_order(text: str, match: re.Match[str]) -> int:

@@ -87,7 +87,7 @@ ROLE = re.compile(
     r"\bi (?:was|am) (?:responsible|in charge|on call|accountable|assigned)\b|\bmy (?:task|job|role|part|responsibility|goal|duty) (?:was|is)\b|\bmine to\b"
 )
 TASK = re.compile(
-    r"\b(?:i|we) (?:was|were|am) (?:responsible|in charge|asked|assigned|tasked|told|expected|required|brought in|hired|given|accountable|on call|the one)\b|"
+    r"\b(?:i|we) (?:was|were|am) (?:responsible|in charge|asked|assigned|tasked|told|expected|required|brought in|hired|given|accountable|on call|the (?:only )?one)\b|"
     r"\bmy (?:task|job|goal|role|responsibility|duty|assignment|aim|mission|part|target|objective)\b.{0,30}?\b(?:was|to|is)\b|\b(?:the|our) (?:task|goal|aim|target|objective|challenge|mission|plan) (?:was|is)\b|"
     r"\b(?:i|we) (?:had|needed|have|wanted|was supposed|were supposed|set out|must|was going) to\b|\bi (?:took it on|volunteered|owned|took ownership|took charge|took responsibility|stepped in|stepped up)\b|"
     r"\b(?:asked|told|wanted|needed) me to\b|\bit was (?:my|on me|up to me|mine)\b|\bmine to\b|\bhad to be\b|\bput me in charge\b|\bgave me\b.{0,20}\b(?:task|job|weeks|days)\b|\bi am responsible\b"
@@ -175,7 +175,7 @@ POLITE = english(
 GENERIC_PRAISE = english(
     "great company|good company|big company|nice company|famous company|leading company|well known|well-known|good benefits|great benefits|benefits|nice culture|great culture|good culture|"
     "good salary|more money|salary|good reputation|great reputation|reputation|good opportunity|great opportunity|opportunity to grow|opportunities|career growth|grow|nice office|good environment|"
-    "stable|prestigious|market leader|nice people|close to home|new challenge|new challenges|a challenge|change of scenery|perks|great place|better opportunities|hard worker|work-life balance"
+    "stable|prestigious|market leader|nice people|close to home|new challenge|new challenges|a challenge|change of scenery|perks|great place|better opportunities|hard worker|work-life balance|perfectionist|work too hard|hard working|hard-working|team player|very motivated|motivated|fast learner|quick learner|detail-oriented|care too much"
 )
 GOAL_OF_SPEAKER = re.compile(
     r"\b(?:i (?:want|would like|'d like|hope|plan|aim|am looking|'m looking|wish|love|enjoy|care)|i'd (?:like|love)|my goal|i'm (?:looking|excited|interested)|i am (?:proud|good|excited|interested|drawn))\b"

@@ -38,7 +38,7 @@ _ENGLISH = re.compile(
     rf"(?:[$€£¥]\s?\d[\d,.]*(?:\s?(?:k|m|million|billion|thousand)\b)?)"
     rf"|\b(?:\d[\d,]*(?:\.\d+)?|{_SPELLED}|one)\s?{_UNIT}"
     rf"|\b(?:\d[\d,]*(?:\.\d+)?|{_SPELLED})(?: of (?:the|our|all|them))?\s{_NOT_NOUN}[a-z]{{3,}}"
-    rf"|(?<=\b)(?:{_BEFORE_BARE}) (?:\d[\d,]*(?:\.\d+)?(?:x|k)?|{_SPELLED}|one|none|zero)\b"
+    rf"|(?<=\b)(?:{_BEFORE_BARE}) (?:\d[\d,]*(?:\.\d+)?(?:x|k)?|{_SPELLED}|none|zero)\b"
     r"|\b(?:half|a third|a quarter|two thirds|three quarters|twice|double|triple)(?= (?:of|the|as|a|our|that)\b)|\b(?:doubled|tripled|halved|quadrupled)\b"
 )
 _HAN_NUMERAL = r"(?:\d[\d,.]*|[零〇一二两三四五六七八九十百千万亿半]+)"
@@ -73,6 +73,7 @@ _PROOF = re.compile(
     r"(?:a|one|two|three|\w+) (?:day|days|week|weeks|month|months) (?:early|ahead))\b"
     r"|\b(?:never|not) happened again|\bhas(?: not|n't) (?:happened|failed|crashed|come back)|\bsince then\b.{0,40}\b(?:no|not|never|every)\b"
     r"|(?:没有?|未|零|无)(?:再|有)?(?:出现|发生|出)?(?:过|任何|一[个次起笔例])?[^，。,]{0,6}?(?:故障|问题|事故|投诉|错[账帐]|差错|错误|宕机|报错|丢失|延期|返工|离职|流失|bug|失败)"
+    r"|\bwon (?:(?:the|a|an|our|first|second|third|best) )*(?:\w+ )?(?:prize|award|place|contract|competition|tender|bid)\b|(?:拿|获|得)[^，。]{0,8}?(?:奖|第[一二三]名?|冠军)"
     r"|(?:downtime|故障|投诉|事故|错误)(?:数)?(?:是|为|降?到)?零|(?:按时|如期|准时|提前[^，。]{0,6}?)(?:上线|完成|交付|发布|结束|交货)|提前了?[一二两三四五六七八九十\d]+(?:个)?(?:天|周|星期|月|小时)"
 )
 
@@ -107,6 +108,17 @@ def _found(pattern: re.Pattern[str], text: str, excluding: tuple[re.Pattern[str]
 def has_duration(text: str) -> bool:
     """A length of time of any use: an answer to "how long", a setting elsewhere."""
     return bool(_SETTING.search(text) or _CHINESE_SETTING.search(text))
+
+
+_QUICK = re.compile(
+    rf"\b(?:in|within|took|after) (?:about |only |just |under |less than )*(?:\d[\d.]*|{_SPELLED}|one|an?) (?:seconds?|minutes?|hours?|days?)\b"
+    rf"|{_HAN_NUMERAL}(?:多|几)?(?:个)?(?:秒钟?|分钟|小时|天)(?:内|之内|以内)?(?:就|便|都|全部)?(?:恢复|解决|完成|搞定|修好|上线|跑完)"
+)
+
+
+def is_quick(text: str) -> bool:
+    """A time so short that it measures the outcome itself: recovered in twenty minutes, 二十分钟恢复."""
+    return _QUICK.search(text) is not None
 
 
 def moves_between(text: str) -> bool:

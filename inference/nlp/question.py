@@ -35,6 +35,13 @@ _DESIGN = re.compile(
     r"^design\b|design (?:a|an|the)\b(?!ated)|architecture (?:for|of) )|"
     r"(?:如何|怎么|怎样)(?:去|来)?(?:设计|实现|搭建|构建|架构|扩展|落地)|设计一(?:个|套|款)"
 )
+# "How would you …" asks for a plan of a thing, unless people are in it.
+_PLAN = re.compile(r"\bhow (?:would|should) (?:you|we) |如何|怎么|怎样")
+_PEOPLE = re.compile(
+    r"\b(?:team|teammates?|colleagues?|coworkers?|customers?|clients?|conflicts?|boss|manager|someone|somebody|people|person|feedback|deadline|pressure|stress|disagree\w*|"
+    r"handle|deal|react|respond|motivate|convince|prioriti\w+|describe|feel|resolve|stakeholders?|students?|patients?|users? who|employees?|lead|coach|mentor)\b"
+    r"|团队|同事|客户|领导|老板|冲突|分歧|压力|别人|他人|下属|员工|沟通|意见|批评|反馈|学生|病人|带领|平衡|看待|你自己|时间"
+)
 _EXPLAIN = re.compile(
     r"\b(?:explain|difference|differ|compare|what (?:is|are|does|do) (?:a|an|the )?(?!your|you\b)|how (?:does|do|is|are) (?!you\b)|"
     r"what happens|why (?:is|are|does|do) (?!you\b)|when would you (?:use|choose|prefer)|pros and cons|trade-?offs?|"
@@ -46,7 +53,7 @@ _MOTIVE = re.compile(
     r"where do you see yourself|(?:greatest|biggest|main|key)? ?(?:strengths?|weakness(?:es)?)\b|what are you looking for|"
     r"what do you (?:like|enjoy|want|expect|hope)|career (?:goals?|plans?)|why (?:this|our)|interested in (?:this|our|the))|"
     r"为什么(?:你)?(?:想|要|会|选|离开|加入|来|应聘|应该)|为什么.{0,4}(?:录用|选择|选你)|你为(?:什么|何)|(?:优点|缺点|优势|劣势|长处|短板)|职业规划|吸引你|"
-    r"(?:未来|五年|三年).{0,8}(?:规划|打算|目标|计划)|期望|动力|看重"
+    r"(?:未来|五年|三年).{0,8}(?:规划|打算|目标|计划)|期望(?!的?薪)|动力|看重"
 )
 _YES_NO = re.compile(
     r"^(?:(?:so|and|ok|well)[, ]+)?(?:have|do|does|did|are|is|can|could|will|would|were|was) (?:you|there|your|we)\b|"
@@ -66,8 +73,8 @@ _ORDER: tuple[tuple[Form, re.Pattern[str]], ...] = (
     ("career", _CAREER),
     ("design", _DESIGN),
     ("story", _STORY),
-    ("fact", _FACT),
     ("motive", _MOTIVE),
+    ("fact", _FACT),
     ("explain", _EXPLAIN),
     ("yes_no", _YES_NO),
     ("approach", _HABIT),
@@ -94,6 +101,8 @@ def kind_and_form(question: QuestionSpec) -> tuple[QuestionKind, Form]:
     """The kind as given, else inferred; the form always fits the kind."""
     text = fold(question.text[:600]).text.strip()
     found = [form for form, pattern in _ORDER if pattern.search(text)]
+    if _PLAN.search(text) and not _PEOPLE.search(text) and found[-1:] == ["approach"] and len(found) == 1:
+        found = ["design"]
     if question.kind is None:
         form: Form = found[0] if found else "story"
         return _KIND_OF[form], form

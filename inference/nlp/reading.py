@@ -15,7 +15,7 @@ from inference.nlp import lexicon_en as en
 from inference.nlp import lexicon_zh as zh
 from inference.nlp.clauses import Clause, words_of
 from inference.nlp.language import han_count
-from inference.nlp.quantification import has_duration, is_proof, moves_between, quantities_in
+from inference.nlp.quantification import has_duration, is_proof, is_quick, moves_between, quantities_in
 
 Actor = Literal["i", "we", ""]
 
@@ -83,7 +83,9 @@ _OTHER_SUBJECT_ZH = re.compile(
 
 
 _OWN_SUBJECT = re.compile(
-    r"^(?:and |but |so |then |because )*(?P<who>i|we)\b|^\S{0,3}?(?P<zh>我们?)(?!的|那个?|这个?|同事|领导|老板|爸|妈|家)|(?:让|是)我"
+    r"^(?:and |but |so |then |because )*(?P<who>i|we)\b"
+    r"|^\S{0,3}?(?P<zh>我们?)(?!的|那个?|这个?|同事|领导|老板|爸|妈|家)|(?:让|是)我"
+    r"|(?:时候|当时|后来|最后|第二天|之后|于是|所以|然后)(?P<late>我们?)(?!的)"
 )
 
 
@@ -91,7 +93,7 @@ def _carried(clause: Clause, last: _Act, language: Language) -> _Act:
     """The subject the next clause may inherit: this one's "I", else none once somebody else is named."""
     own = _OWN_SUBJECT.search(clause.text)
     if own:
-        return _Act(_actor(own["who"] or own["zh"] or "我"), 0, False)
+        return _Act(_actor(own["who"] or own["zh"] or own["late"] or "我"), 0, False)
     other = _OTHER_SUBJECT_ZH if language == "zh" else _OTHER_SUBJECT
     return _NO_ACT if other.match(clause.text) else last
 
@@ -99,7 +101,8 @@ def _carried(clause: Clause, last: _Act, language: Language) -> _Act:
 def _mark(clause: Clause, act: _Act, language: Language) -> Mark:
     text = clause.text
     words = zh if language == "zh" else en
-    standing = has_duration(text) and bool(words.STANDING.search(text))
+    outcome = bool(words.OUTCOME.search(text))
+    standing = has_duration(text) and (bool(words.STANDING.search(text)) or (outcome and is_quick(text)))
     measured = standing or bool(quantities_in(text))
     blame = bool(words.BLAME.search(text))
     return Mark(
@@ -111,7 +114,7 @@ def _mark(clause: Clause, act: _Act, language: Language) -> Mark:
         task=bool(words.TASK.search(text)),
         situation=bool(words.SITUATION.search(text)),
         problem=blame or (bool(words.PROBLEM.search(text)) and not (act.count and language == "en")),
-        outcome=bool(words.OUTCOME.search(text)),
+        outcome=outcome,
         role=bool(words.ROLE.search(text)),
         measured=measured,
         moved=measured and moves_between(text),
@@ -158,6 +161,14 @@ def _actor(word: str) -> Actor:
     return "i" if word in ("i", "我", "本人") else "we"
 
 
+def _done_by_oneself(text: str, last: _Act) -> bool:
+    """A verb with 了 whose subject is 我, said or inherited."""
+    if not zh.DONE.search(text) or zh.NON_ACT.search(text):
+        return False
+    own = _OWN_SUBJECT.search(text)
+    return own is not None or bool(last.actor and not _OTHER_SUBJECT_ZH.match(text))
+
+
 def _chinese_act(text: str, last: _Act) -> _Act:
     match = zh.ACT.search(text)
     if match and not zh.NON_ACT.match(text, match.start()):
@@ -165,6 +176,9 @@ def _chinese_act(text: str, last: _Act) -> _Act:
     planned = zh.PLANNED.match(text)
     if planned and zh.ACT_FOLLOWING.match(text[planned.end() :]):
         return _Act("i", 1, True)
+    if _done_by_oneself(text, last):
+        own = _OWN_SUBJECT.search(text)
+        return _Act(_actor(own["zh"] or own["late"] or "我") if own else last.actor, 1, False)
     own_subject = match is not None or _OTHER_SUBJECT_ZH.match(text)
     if last.actor and not own_subject and zh.ACT_FOLLOWING.match(text):
         return _Act(last.actor, 1, last.planned)
