@@ -1,4 +1,4 @@
-"""The words that scripts put on the candidate's pages, in the language of the pages; {names} are filled there."""
+"""The words that scripts put on the candidate's pages, in the pages' language; {names} are filled there."""
 
 from __future__ import annotations
 

@@ -63,7 +63,6 @@ def live(request: HttpRequest, public_id: UUID) -> HttpResponse:
         "interview": interview,
         "text": live_text(),
         "starts_typing": request.GET.get("input") == "text",
-        "questions_count": interview.template.questions.count(),
     }
     return render(request, "interviews/live.html", context)
 

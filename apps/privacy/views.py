@@ -64,9 +64,7 @@ def delete(request: HttpRequest, public_id: UUID) -> HttpResponse:
         log.exception("interview %s: a file stays behind", public_id.hex)
         messages.error(
             request,
-            _(
-                "Words and scores are deleted, but a recording could not be removed. The operator can see why."
-            ),
+            _("Words and scores are deleted, but a recording stayed behind. The operator can see why."),
         )
     else:
         messages.success(request, _("The interview is deleted: recording, words, scores and report."))

@@ -159,7 +159,10 @@ class LivePage {
       "feedback.score": (event) => feedback.score(event),
       "feedback.delta": (event) => feedback.delta(event),
       "feedback.withdrawn": (event) => feedback.withdrawn(event),
-      "feedback.done": (event) => feedback.done(event),
+      "feedback.done": (event) => {
+        feedback.done(event);
+        if (current(event) && facts.turn === "analysing" && !event.provisional) facts.turn = "asking";
+      },
       "question.follow_up": (event) => feedback.followUp(event),
       "analysis.ready": () => {},
       "session.ended": ({ reason }) => this.over(reason),
@@ -187,8 +190,7 @@ class LivePage {
     this.words.clear();
     this.timer.clear();
     part("question").textContent = question.text;
-    part("progress").textContent = say("progress", question);
-    part("eyebrow").textContent = say(question.kind === "main" ? "progress" : "follow_up_to", question);
+    part("progress").textContent = say(question.kind === "main" ? "progress" : "follow_up_to", question);
     this.calm();
     this.facts.turn = "asking";
     this.typing.next(question.turn);

@@ -15,7 +15,8 @@
 
 const BACKOFF_MIN_S = 0.25;
 const BACKOFF_MAX_S = 8;
-const CONNECT_LIMIT_MS = 8000;
+const TICKET_LIMIT_MS = 8000;
+const WELCOME_LIMIT_MS = 25000; // right after its start the server loads the speech model first
 const HEARTBEAT_MS = 5000;
 const SILENT_MS = 15000; // W11
 const OWED_S = 5; // W12
@@ -105,7 +106,7 @@ export class LiveSocket {
         method: "POST",
         headers: { "X-CSRFToken": this.addresses.csrfToken },
         credentials: "same-origin",
-        signal: AbortSignal.timeout(CONNECT_LIMIT_MS),
+        signal: AbortSignal.timeout(TICKET_LIMIT_MS),
       });
       if (response.ok) return (await response.json()).ticket;
       this.#refused(response);
@@ -156,7 +157,7 @@ export class LiveSocket {
       this.beatAt = now;
       this.tell({ type: "heartbeat" });
     }
-    const limit = this.welcomed ? SILENT_MS : CONNECT_LIMIT_MS;
+    const limit = this.welcomed ? SILENT_MS : WELCOME_LIMIT_MS;
     if (now - this.heardAt > limit || (this.welcomed && this.handlers.owedS() > OWED_S)) {
       this.#drop();
       this.#retry();
