@@ -18,8 +18,11 @@ _PUNCTUATION = re.compile(
 )
 _STOPS = frozenset(".!?。！？；;\n…")
 _SUBJECT = (
-    r"(?:i|i'd|i've|i'll|we|we'd|we've|he|she|they|it|this|that|the|my|our|your|his|her|there|everyone|nobody|"
-    r"as|in|after|since|then|finally|eventually|one|no|not)\b"
+    r"(?:(?:i|i'd|i've|i'll|we|we'd|we've|he|she|they|it|there|everyone|nobody|"
+    r"as|in|after|since|then|finally|eventually|no|not)\b"
+    # A noun begins a clause only with a verb behind it: "and the window went", not "the crawler and the indexer".
+    r"|(?:the|this|that|my|our|your|his|her|their|one)(?:\s[a-z'-]+){1,3}?\s"
+    r"(?:was|were|is|are|had|has|went|fell|dropped|rose|grew|came|got|said|took|made|left|ran|[a-z]{2,}ed)\b)"
 )
 _ENGLISH_JOIN = re.compile(
     rf"\s(?=(?:and|but|so|because|while|whereas|which)\s(?:then\s|also\s|so\s|that\s)?{_SUBJECT}"

@@ -32,6 +32,7 @@ WEIGHTS: dict[QuestionKind, dict[Dimension, float]] = {
     "factual": {"relevance": 0.60, "structure": 0.0, "evidence": 0.25, "ownership": 0.0, "clarity": 0.15},
 }
 _QUOTES_EACH = 3
+_SHORT_STORY_WORDS = 35  # a story this short leaves most of the question open, unless it is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,8 @@ def _story_relevance(features: Features, value: float) -> float:
         return min(value, 4.5)
     if all(mark.actor == "we" for mark in features.acts) and not any(mark.role for mark in features.marks):
         return min(value, 7.0)
+    if features.substance.words < _SHORT_STORY_WORDS and not features.quantified:
+        return min(value, 6.5)
     return value + 0.5 if features.star["result"].present else min(value, 7.8)
 
 

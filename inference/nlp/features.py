@@ -28,6 +28,7 @@ class Features:
     """`richness` counts distinct content words: what is left of an answer without its glue."""
 
     folded: Folded
+    question: str
     language: Language
     kind: QuestionKind
     form: Form
@@ -64,7 +65,7 @@ class Features:
 
 _LEADING = re.compile(
     r"^(?:(?:and|but|so(?! that)|because|then|also)\s+)+(?=\S)"
-    r"|^(?:然后|并且|而且|所以|但是|不过|因此|于是|还有|接着)[，,]?(?=\S)",
+    r"|^(?:因为|然后|并且|而且|所以|但是|不过|因此|于是|还有|接着)[，,]?(?=\S)",
     re.IGNORECASE,
 )
 
@@ -91,6 +92,7 @@ def features_of(answer: Answer) -> Features:
     judged = substance.sound and not only_orders and not relevance.off_topic
     return Features(
         folded=clean,
+        question=fold(question.text[:600]).text,
         language=question.language,
         kind=kind,
         form=form,

@@ -78,7 +78,7 @@ def _with_pauses(text: str, start: int, end: int) -> Span:
         after += 1
     before = start
     # Chinese keeps the mark before it: it is all that parts two clauses.
-    if after > end and text[end] == ",":
+    if after > end and text[end] == "," and text[max(0, start - 2) : start].isascii():
         while before > 0 and text[before - 1] in _PAUSE_MARKS:
             before -= 1
     # Keep one space where two English words would otherwise run together.

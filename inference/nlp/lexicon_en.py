@@ -145,7 +145,7 @@ BLAME = re.compile(
     r"(?:would not|wouldn't|refused to) (?:listen|help|do|work|cooperate)|bad at (?:his|her|their) job|had no idea what|my boss did nothing|blame (?:him|her|them))\b"
 )
 REASON = re.compile(
-    r"\b(?:because|since|so that|in order to|that's why|that is why|the reason|as i|which (?:means|makes|is why)|due to|therefore|so (?:the|it|they|that|we|i)|otherwise|thus)\b"
+    r"\b(?:because|since|so that|in order to|that's why|that is why|the reason|as i|which (?:means|makes|is why)|due to|therefore|so (?:the|it|they|that|we|i|you|each|no|neither|nobody|only|nothing)|otherwise|thus)\b"
 )
 EXAMPLE = re.compile(
     r"\b(?:for example|for instance|such as|e\.g|like when|in my (?:current|last|previous)|at my (?:current|last|previous)|last (?:year|month|week)|once|in practice|imagine|say you|i(?:'d| would) use)\b"

@@ -133,6 +133,22 @@ WEAKNESS: dict[str, tuple[str, str]] = {
         "Your own part shows only in “{quote}”: add one more thing that you decided yourself, and why.",
         "Your own part shows only in passing: add one more thing that you decided yourself, and why.",
     ),
+    "no_outlook": (
+        "Your reasons are your own; still missing after “{quote}” is what you would do with it here: add your first step in one sentence.",
+        "Your reasons are your own; still missing is what you would do with them here: add your first step in one sentence.",
+    ),
+    "generic_self": (
+        "“{quote}” could be said by almost anybody: add one occasion when it showed, and what you did about it.",
+        "This could be said by almost anybody: add one occasion when it showed, and what you did about it.",
+    ),
+    "no_edge_case": (
+        "You explain it well; still missing after “{quote}” is where it stops working or what it costs: add one such case.",
+        "You explain it well; still missing is where it stops working or what it costs: add one such case.",
+    ),
+    "no_growth": (
+        "The parts and their cost are there; still missing next to “{quote}” is what would break first at ten times the load: add it in one sentence.",
+        "The parts and their cost are there; still missing is what would break first at ten times the load: add it in one sentence.",
+    ),
     "vague": (
         "“{quote}” could mean many things: say it again with one exact thing, person or number.",
         "Much of this could mean many things: say it again with one exact thing, person or number.",
@@ -264,6 +280,22 @@ FOLLOW_UP: dict[str, tuple[str, ...]] = {
         "Around “{quote}”, what did you decide yourself, and why?",
         "What did you decide yourself there, and why?",
     ),
+    "no_outlook": (
+        "After “{quote}”, what would be your first step here?",
+        "What would be your first step here, and why?",
+    ),
+    "generic_self": (
+        "You said “{quote}”: when did that last show, and what did you do about it?",
+        "When did that last show, and what did you do about it?",
+    ),
+    "no_edge_case": (
+        "In which case would “{quote}” not hold, or cost too much?",
+        "In which case would this not hold, or cost too much?",
+    ),
+    "no_growth": (
+        "With “{quote}”, what would break first at ten times the load?",
+        "What would break first at ten times the load, and how would you notice?",
+    ),
     "vague": ("When you say “{quote}”, what exactly do you mean?", "Can you give me one exact case of that?"),
     "rambling": (
         "If you had to say it in two sentences, what was the point and what shows it?",
@@ -276,6 +308,9 @@ FOLLOW_UP: dict[str, tuple[str, ...]] = {
 }
 
 COMMENT: dict[str, str] = {
+    "none": "There is not enough here yet to say.",
+    "unweighed": "This does not count for a question of this kind.",
+    "evidence.fact.mid": "This answers it; one detail more would make it certain.",
     "relevance.low": "This doesn't speak to the question yet; begin with one sentence that answers it.",
     "relevance.mid": "You touch the question; a sentence that answers it directly would make it land.",
     "relevance.high": "You answer the question that was asked.",

@@ -129,6 +129,9 @@ def _mark(clause: Clause, act: _Act, language: Language) -> Mark:
 
 
 def _english_act(text: str, last: _Act) -> _Act:
+    following = en.ACT_FOLLOWING.match(text)
+    if last.actor and following and following["verb"] not in en.NON_ACTS:
+        return _Act(last.actor, 1 + _joined(text[following.end() :]), last.planned)
     subject: Actor = ""
     count = 0
     for match in en.ACT.finditer(text):
@@ -137,9 +140,6 @@ def _english_act(text: str, last: _Act) -> _Act:
             count += 1
     if count and not en.NEGATED_ACT.search(text):
         return _Act(subject, count + _joined(text), False)
-    following = en.ACT_FOLLOWING.match(text)
-    if last.actor and following and following["verb"] not in en.NON_ACTS:
-        return _Act(last.actor, 1 + _joined(text[following.end() :]), last.planned)
     return _english_plan(text, last)
 
 

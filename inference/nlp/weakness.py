@@ -66,12 +66,17 @@ def _gain(value: float) -> float:
 
 def _finish(features: Features) -> Issue:
     """What is left when every dimension is high."""
-    if features.kind == "behavioural":
+    if features.form == "story":
         missing = [name for name in ("task", "situation") if not features.star[name].present]
-        return f"no_{missing[0]}" if missing and features.form == "story" else "last_step"
-    if features.form == "design" and not any(mark.measured for mark in features.marks):
-        return "no_limits"
-    return "last_step" if features.form == "design" else "no_example"
+        return f"no_{missing[0]}" if missing else "last_step"
+    left: dict[Form, Issue] = {
+        "design": _design_gap(features),
+        "explain": "no_edge_case",
+        "motive": "no_outlook",
+        "fact": "bare_fact",
+        "yes_no": "bare_fact",
+    }
+    return left.get(features.form, "last_step")
 
 
 def _issue(features: Features, dimension: Dimension) -> Issue:
@@ -88,15 +93,42 @@ def _issue(features: Features, dimension: Dimension) -> Issue:
 def _relevance(features: Features) -> Issue:
     if features.relevance.missing:
         return "missing_point"
-    if features.form == "motive":
-        return "generic_motive"
     if features.form in ("fact", "yes_no"):
         return _bare(features)
+    if features.form in ("story", "career", "approach"):
+        return "misses_point" if features.relevance.misses_topic else _story_gap(features)
+    return _gap(features)
+
+
+_OF_ONESELF = re.compile(
+    r"strength|weakness|yourself|five years|good at|优点|缺点|优势|劣势|长处|短板|规划|介绍"
+)
+
+
+def _gap(features: Features) -> Issue:
+    """What a design, an explanation or a reason still lacks; never something that it has."""
     if features.form == "design":
-        return "no_limits" if not any(mark.measured for mark in features.marks) else "no_trade_offs"
+        return _design_gap(features)
     if features.form == "explain":
+        return _explanation_gap(features)
+    if found(features, "SPECIFIC") or features.quantified or features.star["result"].present:
+        return "no_outlook"
+    return "generic_self" if _OF_ONESELF.search(features.question) else "generic_motive"
+
+
+def _design_gap(features: Features) -> Issue:
+    if not found(features, "TRADE_OFF"):
+        return "no_trade_offs"
+    return "no_growth" if any(mark.measured for mark in features.marks) else "no_limits"
+
+
+def _explanation_gap(features: Features) -> Issue:
+    if features.richness < _RICH_EXPLANATION:
         return "no_mechanism"
-    return "misses_point" if features.relevance.value < 0.6 else _story_gap(features)
+    return "no_edge_case" if found(features, "EXAMPLE") else "no_example"
+
+
+_RICH_EXPLANATION = 14
 
 
 def _story_gap(features: Features) -> Issue:
@@ -107,20 +139,24 @@ def _story_gap(features: Features) -> Issue:
 
 
 def _structure(features: Features) -> Issue:
-    if features.form == "design":
-        return "no_trade_offs"
-    if features.form in ("explain", "motive"):
-        return "no_reason" if not found(features, "REASON") else "no_example"
-    if features.form == "approach":
-        return "no_example"
-    return _story_gap(features)
+    if features.form in ("design", "explain"):
+        return _gap(features)
+    if features.form == "motive":
+        return "no_reason" if not found(features, "REASON") else _motive_gap(features)
+    return "no_example" if features.form == "approach" else _story_gap(features)
+
+
+def _motive_gap(features: Features) -> Issue:
+    shown = found(features, "EXAMPLE") or features.quantified or features.star["result"].present
+    return "no_outlook" if shown else "no_example"
 
 
 def _evidence(features: Features) -> Issue:
-    fixed: dict[Form, Issue] = {"design": "no_limits", "explain": "no_mechanism", "motive": "no_example"}
     if features.form in ("fact", "yes_no"):
         return _bare(features)
-    return fixed.get(features.form) or _story_evidence(features)
+    if features.form in ("design", "explain"):
+        return _gap(features)
+    return _motive_gap(features) if features.form == "motive" else _story_evidence(features)
 
 
 def _story_evidence(features: Features) -> Issue:

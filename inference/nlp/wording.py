@@ -12,6 +12,7 @@ from inference.nlp import phrases_en, phrases_zh
 from inference.nlp.dimensions import HIGH, LOW, WEIGHTS, Reading
 from inference.nlp.features import Features
 from inference.nlp.language import han_count
+from inference.nlp.question import Form
 from inference.nlp.reading import Mark, word_count
 from inference.nlp.relevance import content_stems
 
@@ -65,10 +66,25 @@ def _hint(features: Features) -> str:
 def topic_quote(features: Features, issue: str) -> str:
     """A short, safe piece of the answer that the issue is about; "" when there is none."""
     for mark in _about(features, issue):
-        quote = features.quote(mark).strip(" .。!！?？")
+        quote = _shortened(features.quote(mark).strip(" .。!！?？"))
         if _is_safe(quote):
             return quote
     return ""
+
+
+_DANGLING = re.compile(
+    r"(?:\s+(?:and|or|but|the|a|an|of|to|in|on|at|for|with|between|from|by|that|which|my|our|his|her|their|so|as|into|than))+$",
+    re.IGNORECASE,
+)
+
+
+def _shortened(quote: str) -> str:
+    """A long English clause up to its first "and", or as many whole words as fit; still the speaker's own."""
+    if len(quote) <= _LONGEST_QUOTE_CHARS or han_count(quote) > 4:
+        return quote
+    head = quote[:_LONGEST_QUOTE_CHARS]
+    joined = head.find(" and ", _LONGEST_QUOTE_CHARS // 4)
+    return _DANGLING.sub("", head[: joined if joined > 0 else head.rfind(" ")]).rstrip(" ,;:")
 
 
 def _is_safe(quote: str) -> bool:
@@ -92,7 +108,7 @@ def _about(features: Features, issue: str) -> list[Mark]:
         "no_result": acts[::-1],
         "no_steps": [mark for mark in marks if mark.outcome] + acts,
         "blame": [mark for mark in marks if mark.blame],
-        "buzzwords": [mark for mark in marks if mark.buzz],
+        "buzzwords": sorted((m for m in marks if m.buzz), key=lambda m: (-m.buzz, -len(m.clause.text))),
         "vague": [mark for mark in marks if mark.vague],
         "we_only": [mark for mark in acts if mark.actor == "we"],
         "no_limits": [mark for mark in acts if not mark.measured],
@@ -113,6 +129,10 @@ def with_comments(features: Features, readings: tuple[Reading, ...]) -> tuple[Di
 
 def _comment(features: Features, reading: Reading) -> str:
     words = phrases_for(features.language)
+    if WEIGHTS[features.kind][reading.dimension] == 0:
+        return str(words.COMMENT["unweighed"])
+    if reading.dimension != "relevance" and not features.sound:
+        return str(words.COMMENT["none"])
     level = "low" if reading.value <= LOW else "high" if reading.value >= HIGH else "mid"
     if reading.dimension == "structure" and features.form in ("story", "career"):
         return _star_comment(features, level)
@@ -123,11 +143,14 @@ def _comment(features: Features, reading: Reading) -> str:
 
 
 def _family(features: Features) -> tuple[str, ...]:
-    return {
+    families: dict[Form, tuple[str, ...]] = {
         "design": ("design", "technical"),
         "explain": ("claim", "technical"),
         "motive": ("claim", "motive"),
-    }.get(features.form, ())
+        "fact": ("fact",),
+        "yes_no": ("fact",),
+    }
+    return families.get(features.form, ())
 
 
 def _first_of(comments: dict[str, str], dimension: str, families: tuple[str, ...], level: str) -> str:
