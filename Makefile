@@ -11,6 +11,7 @@ export PORT
 .DELETE_ON_ERROR:
 
 install: .venv/.runtime $(MODELS)/.fetched $(MO) $(VAR)/.migrated
+	@:
 
 run: install
 	@exec $(PY) manage.py runserver

@@ -9,4 +9,5 @@ class OpsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from apps.ops import heartbeat  # noqa: F401, PLC0415 - connects itself to Celery's signals
+        # heartbeat connects itself to Celery's signals; metrics shows its figures from the first scrape on.
+        from apps.ops import heartbeat, metrics  # noqa: F401, PLC0415
