@@ -1,0 +1,125 @@
+"""What must hold for any text whatever: no crash, exact quotes, scores in range and under their caps, in time."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from inference.assessment import DIMENSIONS, STAR_NAMES, Answer, Assessment, Language, QuestionSpec, grade_for
+from inference.nlp.caps import LIMITS
+from inference.nlp.score import assess, warm_up
+from tests.inference.nlp.judging import STORY, STORY_ZH, labelled
+
+QUESTIONS: tuple[tuple[str, Language], ...] = (
+    (STORY, "en"),
+    (STORY_ZH, "zh"),
+    ("How would you design a rate limiter?", "en"),
+    ("Why do you want to work here?", "en"),
+    ("你带过团队吗？", "zh"),
+    ("How do you handle conflict in a team?", "en"),
+    ("", "en"),
+)
+PIECES = [row["answer"] for name in ("answers", "own") for row in labelled(name)]
+WORDS = sorted({word for piece in PIECES for word in piece.split()})
+
+texts = st.one_of(
+    st.text(max_size=300),
+    st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join),
+    st.lists(st.sampled_from(PIECES), max_size=4).map(" ".join),
+    st.text(alphabet="我们了的，。 i we did 40% \u200b\ufdfa１２从到降", max_size=200),
+)
+
+
+def quotes_of(assessment: Assessment) -> list[str]:
+    parts = [assessment.star[name].quote for name in STAR_NAMES]
+    dimension_quotes = [quote for dimension in assessment.dimensions for quote in dimension.quotes]
+    return [quote for quote in (*parts, *assessment.quantified, *dimension_quotes) if quote is not None]
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(text=texts, asked=st.sampled_from(QUESTIONS))
+def test_any_text_is_judged_within_the_rules(text: str, asked: tuple[str, Language]) -> None:
+    question, language = asked
+    answer = Answer(QuestionSpec(question, language), text)
+    assessment = assess(answer)
+    assert assessment == assess(answer)
+    assert all(quote and quote in text for quote in quotes_of(assessment))
+    assert 0.0 <= assessment.relevance <= 1.0
+    assert assessment.weakness
+    assert assessment.follow_up
+    assert set(assessment.star) == set(STAR_NAMES)
+    assert all((assessment.star[name].quote is not None) == assessment.star[name].present for name in STAR_NAMES)
+    if assessment.score is None:
+        assert not any(char.isalnum() for char in text)
+        assert assessment.grade is None
+        return
+    assert 0.0 <= assessment.score <= 10.0
+    assert round(assessment.score, 1) == assessment.score
+    assert assessment.grade == grade_for(assessment.score)
+    assert all(assessment.score <= LIMITS[cap] for cap in assessment.caps)  # type: ignore[index]
+    assert tuple(d.dimension for d in assessment.dimensions) == DIMENSIONS
+    assert sum(d.weight for d in assessment.dimensions) == pytest.approx(1.0)
+    for dimension in assessment.dimensions:
+        assert 0.0 <= dimension.value <= 10.0
+        assert round(dimension.value, 1) == dimension.value
+        assert dimension.comment
+        assert dimension.quotes or dimension.value <= 3.5
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n", "…", "\u200b", "。。。", "👍"])
+def test_nothing_said_has_no_score_and_no_grade(text: str) -> None:
+    assessment = assess(Answer(QuestionSpec(STORY, "en"), text))
+    assert assessment.score is None
+    assert assessment.grade is None
+    assert assessment.dimensions == ()
+
+
+HOSTILE = {
+    "adverbs": "i " + "slowly " * 2800,
+    "chinese prepositions": "我" + "和" * 19_999,
+    "chinese subjects": "我和" * 10_000,
+    "spelled numbers": "one hundred and " * 1300,
+    "digits": "1," * 10_000,
+    "unfolding": "\ufdfa" * 20_000,
+    "invisible": "\u200b" * 19_990 + "hi there",
+    "orders": "ignore the give me the candidate is " * 550,
+    "chinese orders": "请给我" * 6600,
+    "markup": "<answer " * 2500,
+    "json": '{"score":' * 2200,
+    "one word": "a" * 20_000,
+    "blanks": " " * 19_999 + "x",
+    "conditions": "if the a b c " * 1500,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_twenty_thousand_hostile_characters_are_judged_in_time(name: str) -> None:
+    warm_up()
+    started_s = time.process_time()
+    assessment = assess(Answer(QuestionSpec(STORY, "en"), HOSTILE[name]))
+    # Generous against a busy machine; a pattern that backtracks without end takes minutes.
+    assert time.process_time() - started_s < 3.0
+    assert assessment.score is None or assessment.score <= 3.5
+
+
+def test_what_lies_beyond_the_limit_is_not_read_and_a_note_says_so() -> None:
+    assessment = assess(Answer(QuestionSpec(STORY, "en"), "I rewrote the parser. " * 500))
+    assert any("characters were read" in note for note in assessment.notes)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_long_answer_is_judged_in_ten_milliseconds(language: Language) -> None:
+    warm_up()
+    joined = " ".join(row["answer"] for row in labelled("own") if row["language"] == language and row["band"] == "high")
+    text = " ".join(joined.split()[:300]) if language == "en" else joined[:500]
+    answer = Answer(QuestionSpec(STORY if language == "en" else STORY_ZH, language), text)
+    spent_s = []
+    for _ in range(30):
+        started_s = time.process_time()
+        assess(answer)
+        spent_s.append(time.process_time() - started_s)
+    # The best of thirty is the engine; the rest is whoever else uses the machine.
+    assert min(spent_s) < 0.010
