@@ -5,15 +5,19 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from celery import current_app
 from django.db import transaction
 
+from apps.assessment.models import Report
+from apps.interviews.services.live import ANALYSE
 from apps.ops import doorbell
 from apps.ops.jobs import job_enqueue
 from apps.ops.models import Job
+from tests.assessment import rows
 from tests.ops.worker_stack import Stack, database_file, wait_until
 
 
@@ -25,6 +29,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) -> I
         before = current_app.conf.broker_url
         current_app.conf.broker_url = current_app.conf.broker_write_url = stack.redis.url + "/0"
         stack.redis.start()
+        stack.start_workers(2)
         try:
             yield stack
         finally:
@@ -47,7 +52,6 @@ def ended(job: Job) -> str:
 
 
 def test_a_committed_job_runs_at_once(stack: Stack, enqueue: Callable[[str, int], Job]) -> None:
-    stack.worker()
     job = enqueue("quick", 1)
     assert wait_until(lambda: ended(job), 4) < 4  # by its message, before the first sweep
     assert stack.marks() == ["done 1"]
@@ -83,7 +87,6 @@ def test_enqueueing_waits_for_no_broker_and_counts_the_lost_ring(
 def test_the_same_job_delivered_twice_gives_one_result(
     stack: Stack, enqueue: Callable[[str, int], Job]
 ) -> None:
-    stack.worker()  # a second one, so that two messages run at the same time
     job = enqueue("two_seconds", 31)
     assert doorbell.ring([(job.pk, 2), (job.pk, 2), (job.pk, 2)])
     wait_until(lambda: ended(job), 15)
@@ -110,3 +113,30 @@ def test_work_that_hears_nothing_is_killed_and_the_next_job_runs(
     wait_until(lambda: ended(deaf) and ended(next_one), 25)
     assert (deaf.status, deaf.reason, deaf.attempts) == ("dead", "timeout", 1)
     assert "failed 51 timeout" in stack.marks()
+
+
+@pytest.mark.model
+def test_a_worker_hears_an_answer_again_with_the_real_model(
+    stack: Stack, model_dir: Path, spoken: Path
+) -> None:
+    (stack.folder / "media").mkdir()
+    (stack.folder / "media" / "a.wav").write_bytes((spoken / "star_quantified.wav").read_bytes())
+    interview = rows.interview(questions=1)
+    turn = rows.turn(interview, 1, transcript="In my last job", audio_path="a.wav", audio_s=21.7)
+    for number, (start_s, end_s) in enumerate([(0.0, 8.2), (8.2, 14.3), (14.3, 20.6)], 1):
+        turn.utterances.create(number=number, text="live words", start_s=start_s, end_s=end_s)
+    with transaction.atomic():
+        job = job_enqueue(organisation_id=interview.organisation_id, kind=ANALYSE, subject_id=interview.pk)
+    wait_until(lambda: ended(job), 60)
+    turn.refresh_from_db()
+    assert (job.status, job.reason) == ("done", "")
+    assert "no outage" in turn.transcript
+    assert "forty percent" in turn.transcript.lower() or "40%" in turn.transcript
+    score = turn.scores.get(stage="deep")
+    quotes = [quote for part in score.evidence.all() for quote in part.quotes]
+    assert score.value >= 7
+    assert quotes
+    assert all(quote["text"] in turn.transcript for quote in quotes)
+    assert all(0 <= quote["start_s"] < quote["end_s"] <= 21.7 for quote in quotes)
+    assert Report.objects.get(interview=interview).status == "final"
+    assert [event.type for event in interview.events.all()] == ["analysis.ready"]

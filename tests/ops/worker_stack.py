@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import redis
+from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 
@@ -77,6 +78,7 @@ class Worker:
     def __init__(self, folder: Path, redis_url: str, database: Path) -> None:
         environment = os.environ | {
             "VAR_DIR": str(folder),
+            "MODELS_DIR": str(settings.MODELS_DIR),
             "REDIS_URL": redis_url,
             "DATABASE_URL": f"sqlite:///{database}",
             "PYTHONPATH": str(ROOT),
@@ -88,9 +90,8 @@ class Worker:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stdout=out, stderr=out, start_new_session=True
             )
-        wait_until(self._ready, 40)
 
-    def _ready(self) -> bool:
+    def ready(self) -> bool:
         assert self.process.poll() is None, self.log.read_text()[-2000:]
         return b"ready." in self.log.read_bytes()
 
@@ -109,10 +110,10 @@ class Stack:
         self.redis = RedisServer(folder)
         self.workers: list[Worker] = []
 
-    def worker(self) -> Worker:
-        worker = Worker(self.folder, self.redis.url, self.database)
-        self.workers.append(worker)
-        return worker
+    def start_workers(self, count: int) -> None:
+        for _ in range(count):
+            self.workers.append(Worker(self.folder, self.redis.url, self.database))
+        wait_until(lambda: all(worker.ready() for worker in self.workers), 60)
 
     def marks(self) -> list[str]:
         path = self.folder / "marks"

@@ -1,0 +1,298 @@
+"""The second reading: cut where the live session cut, decoded again, judged again, stored once."""
+
+from __future__ import annotations
+
+import asyncio
+import wave
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from channels.layers import get_channel_layer
+from pytest_django import Settings
+
+from apps.assessment import tasks
+from apps.assessment.analysis import GivenAnswer, cuts_of, read_again
+from apps.assessment.models import Report, Score
+from apps.assessment.services import report_rebuild, score_record
+from apps.interviews.models import Interview, Turn, Utterance
+from apps.interviews.services.live import ANALYSE
+from apps.ops.jobs import job_enqueue
+from apps.ops.models import Job
+from apps.ops.tasks import run_job
+from inference.adapters.fakes import LoudnessDetector, ScriptedRecognizer
+from inference.assessment import QuestionSpec
+from inference.ports import Engines, EngineUnavailable, Priority, Transcript
+from inference.transcription import HeardUtterance
+from tests.assessment import rows
+
+SECOND = 32_000  # bytes of PCM16 at 16 kHz
+QUESTION = QuestionSpec(rows.QUESTION, "en", "behavioural")
+
+
+def heard(number: int, text: str, start_s: float, end_s: float, *, unsure: bool = False) -> HeardUtterance:
+    return HeardUtterance(number, Transcript(text, "en", low_confidence=unsure), start_s, end_s)
+
+
+def engines(*script: str | EngineUnavailable, delay_s: float = 0.0) -> Engines:
+    return Engines(LoudnessDetector(), ScriptedRecognizer(*script, delay_s=delay_s), None)
+
+
+def read(with_engines: Engines, given: GivenAnswer) -> Any:
+    return asyncio.run(read_again(with_engines, given))
+
+
+def test_cuts_take_a_margin_and_never_reach_into_the_neighbour() -> None:
+    live = (heard(1, "a", 0.1, 2.0), heard(2, "b", 2.1, 4.0), heard(3, "c", 8.0, 9.9))
+    cuts = cuts_of(GivenAnswer(1, QUESTION, "a b c", live, bytes(10 * SECOND)))
+    assert [(round(cut.start_s, 2), round(cut.end_s, 2)) for cut in cuts] == [
+        (0.05, 2.05),
+        (2.05, 4.2),
+        (7.8, 9.95),
+    ]
+
+
+def test_a_cut_past_the_end_of_the_recording_is_left_out() -> None:
+    given = GivenAnswer(
+        1, QUESTION, "a", (heard(1, "a", 0.0, 1.0), heard(2, "b", 3.0, 4.0)), bytes(2 * SECOND)
+    )
+    assert [cut.number for cut in cuts_of(given)] == [1]
+
+
+def test_utterances_are_decoded_with_low_priority_and_put_back_in_order() -> None:
+    live = (heard(1, "short", 0.0, 1.0), heard(2, "long", 1.5, 4.0))
+    with_engines = engines("the longer one.", "the short one,")
+    reading = read(with_engines, GivenAnswer(1, QUESTION, "x", live, bytes(5 * SECOND)))
+    assert reading.transcript == "the short one, the longer one."
+    assert isinstance(with_engines.recognizer, ScriptedRecognizer)
+    assert {priority for priority, _ in with_engines.recognizer.asked} == {Priority.ANALYSIS}
+    assert reading.words[-1].end_s == pytest.approx(4.2)
+
+
+def test_an_unsure_second_decode_does_not_replace_sure_live_words() -> None:
+    live = (heard(1, "I cached the catalogue.", 0.0, 2.0),)
+    reading = read(engines(""), GivenAnswer(1, QUESTION, "I cached the catalogue.", live, bytes(2 * SECOND)))
+    assert reading.transcript == "I cached the catalogue."
+    assert reading.decoded[0].transcript.text == ""
+
+
+def test_where_the_live_session_was_deaf_speech_is_found_in_the_recording() -> None:
+    loud = (b"\x00\x40" * 16_000) * 2
+    pcm = bytes(SECOND) + loud + bytes(2 * SECOND)
+    reading = read(engines(rows.ANSWER), GivenAnswer(1, QUESTION, "", (), pcm))
+    assert reading.transcript == rows.ANSWER
+    assert 0.5 < reading.decoded[0].start_s < 1.1
+    assert reading.assessment.score is not None
+
+
+def test_without_a_model_the_live_words_are_judged_again() -> None:
+    given = GivenAnswer(1, QUESTION, rows.ANSWER, (heard(1, rows.ANSWER, 0, 2),), bytes(2 * SECOND))
+    reading = read(Engines(None, None, None), given)
+    assert (reading.decoded, reading.transcript) == ((), rows.ANSWER)
+    assert reading.assessment.score is not None
+
+
+def test_silence_is_never_scored() -> None:
+    reading = read(engines(""), GivenAnswer(1, QUESTION, "", (), bytes(2 * SECOND)))
+    assert (reading.transcript, reading.assessment) == ("", None)
+
+
+# ---- the job, over rows ----
+
+pytest_db = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "NICE", 0)  # the test process is not a worker
+
+
+@pytest.fixture
+def wav(settings: Settings) -> Callable[[str, bytes], str]:
+    def write(name: str, pcm: bytes) -> str:
+        with wave.open(str(Path(settings.MEDIA_ROOT) / name), "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(16_000)
+            file.writeframes(pcm)
+        return name
+
+    return write
+
+
+def no_model(settings: Settings) -> None:
+    settings.MODELS_DIR = Path(settings.VAR_DIR) / "empty"
+
+
+def analysed(interview: Interview) -> Job:
+    job = job_enqueue(organisation_id=interview.organisation_id, kind=ANALYSE, subject_id=interview.pk)
+    run_job(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+def interview_with(text: str = rows.ANSWER, **fields: object) -> tuple[Interview, Turn]:
+    interview = rows.interview(questions=1)
+    turn = rows.turn(interview, 1, transcript=text, **fields)
+    score_record(turn=turn, assessment=rows.assessed(3.0), words=(), stage="live")
+    report_rebuild(interview=interview)
+    return interview, turn
+
+
+@pytest_db
+def test_a_typed_answer_gets_a_deep_score_and_the_report_is_final(redis: str, settings: Settings) -> None:
+    no_model(settings)
+    interview, turn = interview_with(input="text")
+    assert analysed(interview).status == "done"
+    deep = Score.objects.get(turn=turn, stage="deep")
+    report = Report.objects.get()
+    assert (report.status, report.mean) == ("final", deep.value)
+    assert [event.type for event in interview.events.all()] == ["analysis.ready"]
+
+
+@pytest_db
+def test_the_open_page_is_told(redis: str, settings: Settings) -> None:
+    no_model(settings)
+    interview, _ = interview_with(input="text")
+    layer = get_channel_layer()
+    assert layer is not None
+
+    async def listen() -> dict[str, object]:
+        await layer.group_add(f"interview.{interview.public_id.hex}", "page")
+        await asyncio.to_thread(analysed, interview)
+        message: dict[str, object] = await asyncio.wait_for(layer.receive("page"), 5)
+        return message
+
+    assert asyncio.run(listen())["type"] == "interview.analysis"
+
+
+@pytest_db
+def test_a_lost_broker_does_not_lose_the_result(settings: Settings) -> None:
+    no_model(settings)
+    host = {"address": "redis://127.0.0.1:1/1", "socket_timeout": None}
+    backend = "channels_redis.core.RedisChannelLayer"
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": backend, "CONFIG": {"hosts": [host]}}}
+    interview, _ = interview_with(input="text")
+    assert analysed(interview).status == "done"
+    assert Report.objects.get().status == "final"
+
+
+@pytest_db
+def test_without_the_language_model_the_rules_judge_and_say_so(redis: str, settings: Settings) -> None:
+    no_model(settings)
+    settings.LLM_URLS = ("http://127.0.0.1:1/v1",)
+    interview, turn = interview_with(input="text")
+    assert analysed(interview).status == "done"
+    assert Score.objects.get(turn=turn, stage="deep").source == "rules"
+
+
+@pytest_db
+def test_a_second_run_changes_nothing_and_announces_nothing(redis: str, settings: Settings) -> None:
+    no_model(settings)
+    interview, turn = interview_with(input="text")
+    job = analysed(interview)
+    first = Score.objects.get(turn=turn, stage="deep").created_at
+    Job.objects.filter(pk=job.pk).update(status="queued")
+    assert analysed(interview).status == "done"
+    assert Score.objects.get(turn=turn, stage="deep").created_at == first
+    assert interview.events.count() == 1
+
+
+@pytest_db
+def test_an_answer_heard_again_replaces_the_words_and_keeps_the_live_ones(
+    redis: str, wav: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines(rows.ANSWER))
+    interview, turn = interview_with(
+        "I cashed the cattle log.", audio_path=wav("a.wav", bytes(5 * SECOND)), audio_s=5.0
+    )
+    rows.utterance(turn, "I cashed the cattle log.")
+    assert analysed(interview).status == "done"
+    turn.refresh_from_db()
+    assert turn.transcript == rows.ANSWER
+    texts = {row.decode: row.text for row in Utterance.objects.all()}
+    assert texts == {"live": "I cashed the cattle log.", "full": rows.ANSWER}
+    quotes = [quote for part in turn.scores.get(stage="deep").evidence.all() for quote in part.quotes]
+    assert quotes
+    assert all(quote["start_s"] is not None and quote["text"] in rows.ANSWER for quote in quotes)
+
+
+@pytest_db
+def test_an_answer_that_no_engine_heard_live_is_scored_afterwards(
+    redis: str, wav: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines(rows.ANSWER))
+    interview = rows.interview(questions=1)
+    turn = rows.turn(
+        interview, 1, transcript="", status="unscored", audio_path=wav("a.wav", bytes(5 * SECOND))
+    )
+    Utterance.objects.create(turn=turn, number=1, text="", start_s=1, end_s=4, low_confidence=True)
+    analysed(interview)
+    turn.refresh_from_db()
+    assert (turn.status, turn.transcript) == ("answered", rows.ANSWER)
+    assert Report.objects.get().answered == 1
+
+
+@pytest_db
+def test_a_skipped_question_is_not_judged(redis: str, settings: Settings) -> None:
+    no_model(settings)
+    interview = rows.interview(questions=1)
+    rows.turn(interview, 1, status="skipped", transcript="")
+    assert analysed(interview).status == "done"
+    assert not Score.objects.exists()
+    assert Report.objects.get().mean is None
+
+
+@pytest_db
+def test_over_the_budget_the_live_report_stays_with_its_reason(
+    redis: str, wav: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines(rows.ANSWER, delay_s=5))
+    monkeypatch.setattr(tasks, "ANSWER_S", 0.1)
+    interview, turn = interview_with(audio_path=wav("a.wav", bytes(5 * SECOND)))
+    rows.utterance(turn, rows.ANSWER)
+    job = analysed(interview)
+    assert (job.status, job.reason, job.attempts) == ("dead", "timeout", 1)
+    report = Report.objects.get()
+    assert (report.status, report.reason, str(report.mean)) == ("live", "timeout", "3.0")
+    assert not Utterance.objects.filter(decode="full").exists()
+
+
+@pytest_db
+def test_a_lost_recogniser_is_tried_three_times_and_makes_no_score(
+    redis: str, wav: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines(EngineUnavailable("gone")))
+    interview, turn = interview_with(audio_path=wav("a.wav", bytes(5 * SECOND)))
+    rows.utterance(turn, rows.ANSWER)
+    for _ in range(3):
+        job = analysed(interview)
+    assert (job.status, job.reason) == ("dead", "EngineUnavailable")
+    assert list(Score.objects.values_list("stage", flat=True)) == ["live"]
+    assert Report.objects.get().reason == "EngineUnavailable"
+
+
+@pytest_db
+def test_an_interview_deleted_meanwhile_ends_the_job_quietly(redis: str, settings: Settings) -> None:
+    no_model(settings)
+    interview, _ = interview_with(input="text")
+    job = job_enqueue(organisation_id=interview.organisation_id, kind=ANALYSE, subject_id=interview.pk)
+    Interview.objects.all().delete()
+    run_job(job.pk)
+    job.refresh_from_db()
+    assert job.status == "done"
+
+
+@pytest_db
+@pytest.mark.parametrize("content", [b"", b"RIFF????WAVE", None])
+def test_a_recording_that_cannot_be_read_leaves_the_live_words(
+    content: bytes | None, redis: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines("other words"))
+    if content is not None:
+        (Path(settings.MEDIA_ROOT) / "a.wav").write_bytes(content)
+    interview, turn = interview_with(audio_path="a.wav")
+    assert analysed(interview).status == "done"
+    turn.refresh_from_db()
+    assert turn.transcript == rows.ANSWER
