@@ -8,13 +8,24 @@ from __future__ import annotations
 import asyncio
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from inference.audio import AudioUnreadable
 from inference.config import LlmConfig, RecognizerConfig
 from inference.observe import Observe, ignore
 from inference.ports import Assessor, Engines, EngineUnavailable, Recognizer, VoiceDetector
 
-__all__ = ["AudioUnreadable", "build_engines", "close_engines", "read_audio", "start_engines"]
+if TYPE_CHECKING:
+    from inference.adapters.decode import WindowComparison
+
+__all__ = [
+    "AudioUnreadable",
+    "build_engines",
+    "close_engines",
+    "compare_windows",
+    "read_audio",
+    "start_engines",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -29,8 +40,8 @@ def build_engines(
 ) -> Engines:
     """What one process's sessions share. Without a speech model answers are typed, and `why_text` says why.
 
-    Loads only the voice detector; `start_engines` has the recogniser ready before the first answer. Belongs to
-    the event loop that first uses it; end it with `close_engines`.
+    Loads only the voice detector; `start_engines` has the recogniser ready first. They belong
+    to the event loop that first uses them; end them with `close_engines`.
     """
     voice, problem = _voice(recognizer)
     hears = recognizer is not None and voice is not None
@@ -66,6 +77,16 @@ def read_audio(path: Path) -> bytes:
     from inference.adapters import audio_file  # noqa: PLC0415
 
     return audio_file.read_audio(path)
+
+
+def compare_windows(config: RecognizerConfig, pcm: bytes, rounds: int = 5) -> WindowComparison:
+    """Decode English speech with the cut and the 30 s window in turn, in this process: for benchmarks."""
+    from inference.adapters import decode  # noqa: PLC0415
+
+    if config.model_dir is None:
+        raise EngineUnavailable("no speech model: fetch one with `manage.py models`")
+    decoder = decode.Decoder(config.model_dir, config.device, config.compute_type, config.threads)
+    return decode.compare_windows(decoder, pcm, "en", rounds)
 
 
 def _voice(recognizer: RecognizerConfig | None) -> tuple[VoiceDetector | None, str]:

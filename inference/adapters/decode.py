@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from faster_whisper import WhisperModel
 from faster_whisper.tokenizer import Tokenizer
-from faster_whisper.transcribe import merge_punctuations
 
 from inference.adapters import guards
+from inference.adapters.words import Piece, words_from
 from inference.assessment import Language, Word
 from inference.audio import SAMPLE_RATE, duration_s
 from inference.ports import Speech, Transcript
@@ -40,8 +40,6 @@ TERMS_MIN_VOICED_S = 1.0  # a shorter sound is too easily heard as the prompt it
 UNSURE_BELOW = 0.4
 SILENCE_RMS = 1e-4
 FRAMES_A_SECOND = 100
-SHORT_WORD_S = 0.15
-PREPENDED, APPENDED = "\"'“¿([{-", "\"'.。,，!！?？:：”)]}、"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +179,13 @@ class Decoder:
         length_s = duration_s(speech.pcm)
         frames = round(length_s * FRAMES_A_SECOND)
         found = self._model.find_alignment(reading.tokenizer, [reading.tokens], reading.encoded, frames)[0]
-        merge_punctuations(found, PREPENDED, APPENDED)
-        spoken = [timing for timing in found if timing["word"].strip()]
-        texts = [timing["word"].strip() for timing in spoken]
-        if reading.seen.language == "zh":
-            texts = [self._simplified(text) for text in texts]
-        times = _spans([(float(timing["start"]), float(timing["end"])) for timing in spoken], length_s)
-        return tuple(
-            Word(text, round(start_s, 2), round(end_s, 2), round(float(timing["probability"]), 3))
-            for text, (start_s, end_s), timing in zip(texts, times, spoken, strict=True)
-        )
+        pieces = [
+            Piece(t["word"], float(t["start"]), float(t["end"]), float(t["probability"])) for t in found
+        ]
+        language = reading.seen.language
+        if language == "zh":
+            pieces = [piece._replace(text=self._simplified(piece.text)) for piece in pieces]
+        return words_from(pieces, language, length_s)
 
     def _simplified(self, text: str) -> str:
         if self._simplify is None:
@@ -198,16 +193,6 @@ class Decoder:
 
             self._simplify = OpenCC("t2s")
         return str(self._simplify.convert(text))
-
-
-def _spans(found: list[tuple[float, float]], length_s: float) -> list[tuple[float, float]]:
-    """Within the audio, and the first word without the silence before it, which the alignment gives it."""
-    spans = [(min(start_s, length_s), min(end_s, length_s)) for start_s, end_s in found]
-    if spans:
-        usual_s = float(np.median([end_s - start_s for start_s, end_s in spans]))
-        start_s, end_s = spans[0]
-        spans[0] = (max(start_s, end_s - 2 * max(usual_s, SHORT_WORD_S)), end_s)
-    return spans
 
 
 def _cut_s(samples: Floats) -> float:
@@ -219,6 +204,39 @@ def _first_plan(speech: Speech, chinese_full: bool) -> _Plan:
     full = speech.full_window or (chinese_full and speech.language == "zh")
     terms = speech.terms if (speech.voiced_s or 0.0) >= TERMS_MIN_VOICED_S else ()
     return _Plan(FULL_WINDOW_S if full else cut, terms)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowComparison:
+    """The same speech decoded with the cut and with the 30 s window, round by round. Seconds."""
+
+    cut_s: tuple[float, ...]
+    padded_s: tuple[float, ...]
+    cut_cpu_s: float
+    padded_cpu_s: float
+    cut_text: str
+    padded_text: str
+
+    @property
+    def ratio(self) -> float:
+        """Cut against padded: quotient of the medians."""
+        return float(np.median(self.cut_s) / np.median(self.padded_s))
+
+
+def compare_windows(decoder: Decoder, pcm: bytes, language: Language, rounds: int = 5) -> WindowComparison:
+    """Alternate the two windows, so that a busy machine slows both alike."""
+    taken: dict[bool, list[float]] = {False: [], True: []}
+    cpu = {False: 0.0, True: 0.0}
+    text = {False: "", True: ""}
+    for _ in range(rounds):
+        for full in (False, True):
+            began_s, began_cpu_s = time.perf_counter(), time.process_time()
+            text[full] = decoder.decode(Speech(pcm, language, full_window=full)).text
+            taken[full].append(time.perf_counter() - began_s)
+            cpu[full] += time.process_time() - began_cpu_s
+    return WindowComparison(
+        tuple(taken[False]), tuple(taken[True]), cpu[False], cpu[True], text[False], text[True]
+    )
 
 
 def voiced_s(samples: Floats, frame_s: float = 0.03, below_peak: float = 0.1) -> float:

@@ -49,10 +49,14 @@ class _Worker:
         self.pid = process.pid
 
     @classmethod
-    async def spawn(cls, config: RecognizerConfig) -> _Worker:
+    async def spawn(cls, config: RecognizerConfig, warm_up: bool) -> _Worker:
         """Start and load. Raises EngineUnavailable with one line when the model cannot be loaded."""
         process = await asyncio.create_subprocess_exec(
-            *_command(config), stdin=PIPE, stdout=PIPE, env=_environment(config)
+            *_command(config),
+            *(["--warm-up"] if warm_up else []),
+            stdin=PIPE,
+            stdout=PIPE,
+            env=_environment(config),
         )
         worker = cls(process)
         try:
@@ -218,7 +222,8 @@ class FasterWhisperRecognizer:
         """Have a worker. Raises EngineUnavailable when none can be had."""
         if self._worker is not None:
             return
-        self._worker = await _Worker.spawn(self._config)
+        # After a loss somebody may be waiting: the first decode is then the warm-up.
+        self._worker = await _Worker.spawn(self._config, warm_up=not self._settled.is_set())
         self._watching = asyncio.create_task(self._watch(self._worker), name="recognizer-watch")
         self._down = None
         self._settled.set()

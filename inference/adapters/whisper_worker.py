@@ -55,8 +55,8 @@ def load(options: argparse.Namespace) -> Decoder:
     from inference.adapters.decode import Decoder  # noqa: PLC0415 - seconds of imports, after the pipes are up
 
     decoder = Decoder(options.model_dir, options.device, options.compute_type, options.threads)
-    # The first decode allocates and picks kernels; better now than in someone's first answer.
-    decoder.decode(Speech(os.urandom(int(WARM_UP_S * SAMPLE_RATE) * 2), "en", voiced_s=0.0))
+    if options.warm_up:  # the first decode allocates and picks kernels: not in someone's first answer
+        decoder.decode(Speech(os.urandom(int(WARM_UP_S * SAMPLE_RATE) * 2), "en", voiced_s=0.0))
     return decoder
 
 
@@ -84,6 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--nice", type=int, default=0)
     parser.add_argument("--parent", type=int, required=True)
+    parser.add_argument("--warm-up", action="store_true")
     options = parser.parse_args(arguments)
     die_with(options.parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
