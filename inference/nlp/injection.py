@@ -62,8 +62,13 @@ _REPORTED = re.compile(
     r"prompts?|message|messages|attack|attacks|attackers)(?:\s+(?:things|something|text|messages|us|it|stuff|prompts|phrases))?(?:\s+(?:like|such as|as))?\s*[,:\"'(]*\s*$"
     r"|(?:输入|写|说|发|诸如|例如|比如|像|类似|包含|内容是|攻击者|用户)(?:了|着|过)?[^。，]{0,4}[:：\"'“「『(（]*\s*$"
 )
-_SENTENCE_END = re.compile(r"[.!?\n。！？](?=\s|$|[\u3400-\u9fff])")
-_CLAUSE_END = re.compile(r"[,;，；]|\s(?=(?:i|we|at|when|last|in my)\b)")
+_SENTENCE_END = re.compile(r"[.!?\n。！？](?=\s|$|[<\"')）\u3400-\u9fff])|[}>]")
+# Where the answer itself goes on, when nothing but the words tells.
+_FRESH_START = re.compile(
+    r"\s(?=(?:at (?:my|the|our)|in my|last (?:year|month|week|spring|summer|autumn|winter)|(?:a|one|two|three|\d+) years? ago|"
+    r"when (?:i|we)|my (?:last|previous|company|team|task)|our|i (?:was|had|led|built|rewrote|worked|wrote|started|used|have)|"
+    r"we (?:had|were|built|used))\b)|(?<=.)(?=去年|当时|我们|我在|我刚|上个|我负责|我曾)"
+)
 _LONGEST_TAIL = 160
 
 
@@ -73,7 +78,10 @@ def orders_in(folded: Folded) -> list[Span]:
     spans: list[Span] = []
     for pattern in (_ORDERS, _MARKUP) if text.isascii() else (_ORDERS, _MARKUP, _CHINESE):
         orders = (match for match in pattern.finditer(text) if not _is_reported(text, match.start()))
-        spans += [(_start_of_order(text, order.start()), _end_of_order(text, order)) for order in orders]
+        spans += [
+            (_start_of_order(text, _first_letter(text, order.start())), _end_of_order(text, order))
+            for order in orders
+        ]
     return spans
 
 
@@ -98,10 +106,10 @@ def _start_of_order(text: str, at: int) -> int:
 
 
 def _end_of_order(text: str, match: re.Match[str]) -> int:
-    """The sentence's end when it is near, else (speech without full stops) the clause's end."""
-    at = match.end()
-    stop = _SENTENCE_END.search(text, max(match.start(), at - 1), at + _LONGEST_TAIL)
-    if stop:
-        return max(at, stop.end())
-    clause = _CLAUSE_END.search(text, at, at + _LONGEST_TAIL)
-    return clause.start() if clause else min(len(text), at + _LONGEST_TAIL)
+    """The end of its sentence or of its markup, or where the answer goes on without a full stop between."""
+    at, limit = match.end(), match.end() + _LONGEST_TAIL
+    stop = _SENTENCE_END.search(text, max(match.start() + 1, at - 1), limit)
+    fresh = _FRESH_START.search(text, at, limit)
+    ends = [max(at, stop.end())] if stop else []
+    ends += [fresh.start()] if fresh else []
+    return min(ends, default=min(len(text), limit))

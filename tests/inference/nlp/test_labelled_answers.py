@@ -1,4 +1,5 @@
 """The rules against answers that people labelled: bands, order, STAR parts, numbers, fillers, flags."""
+# ruff: noqa: E501 - answers are quoted whole
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 """What must hold for any text whatever: no crash, exact quotes, scores in range and under their caps, in time."""
+# ruff: noqa: E501 - answers are quoted whole
 
 from __future__ import annotations
 
@@ -51,7 +52,9 @@ def test_any_text_is_judged_within_the_rules(text: str, asked: tuple[str, Langua
     assert assessment.weakness
     assert assessment.follow_up
     assert set(assessment.star) == set(STAR_NAMES)
-    assert all((assessment.star[name].quote is not None) == assessment.star[name].present for name in STAR_NAMES)
+    assert all(
+        (assessment.star[name].quote is not None) == assessment.star[name].present for name in STAR_NAMES
+    )
     if assessment.score is None:
         assert not any(char.isalnum() for char in text)
         assert assessment.grade is None
@@ -113,7 +116,9 @@ def test_what_lies_beyond_the_limit_is_not_read_and_a_note_says_so() -> None:
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_long_answer_is_judged_in_ten_milliseconds(language: Language) -> None:
     warm_up()
-    joined = " ".join(row["answer"] for row in labelled("own") if row["language"] == language and row["band"] == "high")
+    joined = " ".join(
+        row["answer"] for row in labelled("own") if row["language"] == language and row["band"] == "high"
+    )
     text = " ".join(joined.split()[:300]) if language == "en" else joined[:500]
     answer = Answer(QuestionSpec(STORY if language == "en" else STORY_ZH, language), text)
     spent_s = []
