@@ -39,6 +39,7 @@ _ORDERS = re.compile(
     rf"|\b(?:new|updated|real|actual|hidden) instructions?\s*[:：]|\bend of (?:the )?(?:answer|transcript|prompt|rubric)\b"
     rf"|\boverall {_GRADE}\s*[:=：]\s*\d|(?:^|[.!?\n。！？]\s*){_GRADE}\s*(?:[:=：]|is)\s*(?:\d+|ten|full)\s*(?:/|out of|points|$|[.!?\n。！？])"
     rf"|{_START}(?:please )?(?:print|reveal|show|repeat|output|leak|tell me) (?:me )?(?:your|the) (?:system |hidden |initial )?(?:prompt|instructions|rubric)"
+    rf"|\b(?:the )?(?:evaluator|grader|assessor|examiner|interviewer|model|ai|system) (?:should|must|will|shall|has to|needs to) (?:treat|consider|give|rate|score|grade|mark|regard|assign|award)\b"
     rf"|\bhire (?:me|this candidate) (?:immediately|now|no matter)"
 )
 _MARKUP = re.compile(

@@ -140,7 +140,7 @@ BUZZ = english(
     "growth mindset|continuous improvement|drive value|drives value|deliver value|delivers value|customer-centric|data-driven|agile|scalable solutions|next level|110 percent"
 )
 BLAME = re.compile(
-    r"\b(?:lazy|stupid|incompetent|idiots?|useless|careless|terrible|horrible|awful|toxic|arrogant|unprofessional|impossible to work with|(?:his|her|their) (?:own )?fault|"
+    r"\b(?:lazy(?! load)|stupid|incompetent|idiots?|useless|careless|terrible|horrible|awful|toxic|arrogant|unprofessional|impossible to work with|(?:his|her|their) (?:own )?fault|"
     r"never (?:did (?:his|her|their)|listened|listens|helped|answered|showed up)|always (?:missed|late|complain\w*|wrong)|did(?: not|n't) (?:care|listen|do (?:his|her|their))|"
     r"(?:would not|wouldn't|refused to) (?:listen|help|do|work|cooperate)|bad at (?:his|her|their) job|had no idea what|my boss did nothing|blame (?:him|her|them))\b"
 )

@@ -216,6 +216,8 @@ def _told_outcome(mark: Mark, text: str) -> bool:
     # A number that is not part of one's own act, told after it, is what came of it.
     if mark.measured and mark.actor != "i" and not mark.planned and not _SETTING_THE_SCENE.search(text):
         return True
+    if mark.measured and not mark.planned and _changes(text) and not _OWN_SUBJECT.search(text):
+        return True  # 每学期省了四千块: the subject is the deed, not the doer
     return mark.outcome and not mark.speculative
 
 
