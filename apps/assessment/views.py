@@ -43,11 +43,6 @@ class Answer:
     live: Score | None
     runs: tuple[Run, ...]
 
-    @property
-    def percent(self) -> int:
-        """Length of the bar in the chart."""
-        return round(float(self.score.value) * 10) if self.score else 0
-
 
 @require_safe
 @never_cache

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
@@ -28,9 +29,10 @@ MINUTES_PER_QUESTION = 3
 @never_cache
 def landing(request: HttpRequest) -> HttpResponse:
     templates = Template.objects.filter(practice=True).annotate(questions_count=Count("questions"))
+    page_language = (get_language() or "en")[:2]
     offered = [
         {"template": template, "minutes": template.questions_count * MINUTES_PER_QUESTION}
-        for template in templates.order_by("language", "title")
+        for template in sorted(templates, key=lambda one: (one.language != page_language, one.title))
     ]
     mine = entry.interviews_for_session(request.session).exclude(consented_at=None)
     return render(request, "interviews/landing.html", {"offered": offered, "mine": mine[:20]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from asgiref.sync import async_to_sync
@@ -41,22 +42,15 @@ def interview_delete(*, interview: Interview) -> None:
     _tell_session(public_hex)
     for folder in folders:
         _remove(folder)
+    _remove_if_empty(folders[0].parent)  # the candidate's
     log.info("interview %s erased", public_hex)
 
 
 def _folders(interview: Interview) -> tuple[Path, ...]:
     """Every folder that only this interview fills."""
-    kept = {
-        (Path(settings.MEDIA_ROOT) / path).parent
-        for path in interview.turns.exclude(audio_path="").values_list("audio_path", flat=True)
-    }
-    kept.add(
-        Path(settings.MEDIA_ROOT)
-        / interview.organisation.public_id.hex
-        / interview.candidate.public_id.hex
-        / interview.public_id.hex
-    )
-    return (*sorted(kept), Path(settings.SPOOL_DIR) / interview.public_id.hex)
+    owner = interview.organisation.public_id.hex, interview.candidate.public_id.hex
+    recordings = Path(settings.MEDIA_ROOT).joinpath(*owner, interview.public_id.hex)
+    return recordings, Path(settings.SPOOL_DIR) / interview.public_id.hex
 
 
 def _remove(folder: Path) -> None:
@@ -66,6 +60,11 @@ def _remove(folder: Path) -> None:
         return
     except OSError as exc:
         raise EraseError(f"{folder.name}: {exc.strerror}") from exc
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):  # another interview's recordings are in it, or it never was
+        folder.rmdir()
 
 
 def _tell_session(public_hex: str) -> None:

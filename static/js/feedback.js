@@ -17,11 +17,12 @@ export class FeedbackPanel {
     this.scores = new Map();
   }
 
-  /** @param {Reading & {provisional: boolean}} event */
-  started({ turn, rev, provisional }) {
+  /** What an older reading left stays, unsettled, until this one replaces it. @param {Reading} event */
+  started({ turn, rev }) {
     if (!this.#enter(turn, rev)) return;
-    this.#state(provisional ? "provisional" : "final");
+    this.#state("provisional");
     part("feedback-status").textContent = say("analysing");
+    if (part("score-grade").hidden) part("sheet-summary").textContent = say("analysing");
   }
 
   /** @param {Reading & {value: number, grade: string, provisional: boolean, source: string, model: string | null}} event */
@@ -179,13 +180,18 @@ function blankRow(row) {
   piece(row, "comment").textContent = "";
   piece(row, "value").textContent = "";
   piece(row, "quotes").replaceChildren();
-  /** @type {HTMLMeterElement} */ (row.querySelector("meter")).value = 0;
+  showBar(row, 0);
 }
 
 /** @param {HTMLElement} row @param {number} value */
 function showValue(row, value) {
   piece(row, "value").textContent = value.toFixed(1);
-  /** @type {HTMLMeterElement} */ (row.querySelector("meter")).value = value;
+  showBar(row, value);
+}
+
+/** @param {HTMLElement} row @param {number} value of 10 */
+function showBar(row, value) {
+  row.querySelector(".score-bar-fill")?.setAttribute("width", String(value * 10));
 }
 
 /** @param {HTMLElement} row @param {string} quote */

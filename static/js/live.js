@@ -2,6 +2,7 @@
 // The server alone decides questions, time left and scores.
 import { Answering } from "./answering.js";
 import { part, readJson, say } from "./catalog.js";
+import { answering, bindControls, showControls, showStrip, stripKey } from "./controls.js";
 import { EarlierAnswers } from "./earlier.js";
 import { FeedbackPanel } from "./feedback.js";
 import { LevelMeter } from "./level.js";
@@ -65,7 +66,17 @@ class LivePage {
   }
 
   async start() {
-    this.bindControls();
+    bindControls({
+      done: () => this.done(),
+      think: () => this.think(),
+      mute: () => this.mute(),
+      type: () => this.type(!this.facts.typing),
+      skip: () => this.skip(),
+      finish: () => this.finishInterview(),
+      sheet: () => this.feedback.open(part("feedback").dataset.open !== "true"),
+      spoke: () => this.spoke,
+    });
+    addEventListener("pagehide", () => this.microphone.stop());
     this.show();
     if (await openElsewhere(this.page.interview || "")) {
       this.strip("elsewhere", "continue_here", () => this.connect());
@@ -123,14 +134,15 @@ class LivePage {
 
   /** @returns {Record<string, (event: any) => void>} every message the server may send */
   eventHandlers() {
-    const { words, feedback, answering, facts, timer } = this;
+    const { words, feedback, facts, timer } = this;
+    const sender = this.answering;
     /** @param {{turn: number}} event */
     const current = (event) => event.turn === this.question?.turn;
     return {
       welcome: (message) => this.welcomed(message),
-      ack: ({ answer, upto, window }) => answer === answering.uplink.answer && answering.uplink.ack(upto, window),
-      nack: ({ answer, from }) => answer === answering.uplink.answer && answering.uplink.nack(from),
-      committed: ({ answer }) => answering.committed(answer),
+      ack: ({ answer, upto, window }) => answer === sender.uplink.answer && sender.uplink.ack(upto, window),
+      nack: ({ answer, from }) => answer === sender.uplink.answer && sender.uplink.nack(from),
+      committed: ({ answer }) => sender.committed(answer),
       "session.ready": ({ mode, reason }) => this.mode(mode, reason),
       "mode.changed": ({ mode, reason }) => this.mode(mode, reason),
       "question.asked": (event) => this.asked(event),
@@ -261,7 +273,7 @@ class LivePage {
     this.facts.problem = problem;
     this.facts.device = device || say("your_microphone");
     this.facts.microphone = this.microphone.running;
-    if (problem === null && part("strip").dataset.key?.startsWith("microphone_")) this.strip("");
+    if (problem === null && stripKey().startsWith("microphone_")) this.strip("");
     else if (problem === null) return;
     else if (problem === "suspended") this.strip("microphone_suspended", "turn_on", () => this.microphone.resume());
     else this.strip(`microphone_${problem}`, "type_instead", () => this.type(true));
@@ -277,7 +289,7 @@ class LivePage {
       this.type(true);
       this.strip("text_mode");
       part("strip").title = reason;
-    } else if (part("strip").dataset.key === "text_mode") {
+    } else if (stripKey() === "text_mode") {
       this.strip("");
       this.type(false);
     }
@@ -304,7 +316,7 @@ class LivePage {
   }
 
   done() {
-    if (!["open", "speaking", "paused", "thinking"].includes(this.facts.turn)) return;
+    if (!answering(this.facts)) return;
     if (this.facts.typing) {
       this.typing.submit();
       return;
@@ -346,66 +358,19 @@ class LivePage {
     this.microphone.mute(this.facts.muted || this.facts.typing);
   }
 
-  bindControls() {
-    /** @param {string} id @param {() => void} act */
-    const on = (id, act) => part(id).addEventListener("click", act);
-    on("done", () => this.done());
-    on("think", () => this.think());
-    on("mute", () => this.mute());
-    on("type", () => this.type(!this.facts.typing));
-    on("skip", () => this.skip());
-    on("finish", () => /** @type {HTMLDialogElement} */ (part("finish-dialog")).showModal());
-    on("finish-yes", () => this.finishInterview());
-    on("sheet-toggle", () => this.feedback.open(part("feedback").dataset.open !== "true"));
-    addEventListener("keydown", (event) => this.key(event));
-    addEventListener("pagehide", () => this.microphone.stop());
-  }
-
-  /** Ctrl or Cmd + Enter anywhere; Space only where it has no other meaning. @param {KeyboardEvent} event */
-  key(event) {
-    const enter = event.key === "Enter" && (event.ctrlKey || event.metaKey);
-    const space = event.key === " " && event.target === document.body && this.spoke && !event.repeat;
-    if (!enter && !space) return;
-    event.preventDefault();
-    this.done();
-  }
-
   show() {
-    const { facts } = this;
-    const open = ["open", "speaking", "paused", "thinking"].includes(facts.turn);
-    showState(facts);
-    disable("done", !open);
-    disable("think", !open || facts.typing || !facts.microphone);
-    disable("skip", !open);
-    disable("mute", facts.typing || !facts.microphone);
-    press("mute", facts.muted);
-    press("think", facts.turn === "thinking");
-    press("type", facts.typing);
-    part("done-label").textContent = say(facts.typing ? "send" : "done");
-    part("mute-label").textContent = say(facts.muted ? "unmute" : "mute");
-    part("type-label").textContent = say(facts.typing ? "speak_instead" : "type_instead");
-    part("microphone").classList.toggle("off", !facts.microphone || facts.muted || facts.typing);
+    showState(this.facts);
+    showControls(this.facts);
   }
 
-  /**
-   * The line that tells of trouble, and what to do.
-   * @param {string} key "" hides it
-   * @param {string} [action] @param {() => void} [act]
-   */
-  strip(key, action = "", act = () => {}) {
-    const strip = part("strip");
-    strip.dataset.key = key;
-    strip.hidden = key === "";
-    part("strip-text").textContent = key ? say(key, { device: this.facts.device }) : "";
-    const button = part("strip-action");
-    button.hidden = action === "";
-    button.textContent = action ? say(action) : "";
-    button.onclick = act;
+  /** @param {string} key @param {string} [action] @param {() => void} [act] */
+  strip(key, action, act) {
+    showStrip(key, { device: this.facts.device }, action, act);
   }
 
   /** Trouble that the next words disprove. */
   calm() {
-    if (part("strip").dataset.key?.startsWith("problem_")) this.strip("");
+    if (stripKey().startsWith("problem_")) this.strip("");
   }
 
   /** @param {string} key @param {string} action @param {() => void} act */
@@ -430,16 +395,6 @@ class LivePage {
     this.stop("ended", "see_report", () => location.assign(url));
     setTimeout(() => location.assign(url), afterMs);
   }
-}
-
-/** @param {string} id @param {boolean} disabled */
-function disable(id, disabled) {
-  /** @type {HTMLButtonElement} */ (part(id)).disabled = disabled;
-}
-
-/** @param {string} id @param {boolean} pressed */
-function press(id, pressed) {
-  part(id).setAttribute("aria-pressed", String(pressed));
 }
 
 new LivePage(part("main").dataset).start();

@@ -74,16 +74,17 @@ export class Uplink {
   /**
    * A new answer: what was captured since the last one ended belongs to it.
    * @param {number} answer @param {number} window
+   * @param {number} [next] what the server has of it from an earlier page
    */
-  begin(answer, window) {
+  begin(answer, window, next = 0) {
     this.answer = answer;
     this.open = true;
     this.frames = this.waiting;
     this.waiting = [];
-    this.base = 0;
-    this.acked = 0;
-    this.sent = 0;
-    this.credit = window;
+    this.base = next;
+    this.acked = next;
+    this.sent = next;
+    this.credit = next + window;
     this.pump();
   }
 
@@ -94,13 +95,12 @@ export class Uplink {
   resume({ answer, epoch, next, window }) {
     this.live = true;
     this.ackedAt = performance.now();
-    const known = answer === this.answer && next <= this.next && next >= this.base;
-    if (answer !== this.answer || !known) {
-      this.begin(answer, window);
-      this.base = next;
-    }
-    // Another epoch: what the server had is gone, and it asks from 0 (W5).
     this.epoch = epoch;
+    // A page that was loaded again, or lacks what the server waits for, goes on with what it hears from now.
+    if (answer !== this.answer || next > this.next || next < this.base) {
+      this.begin(answer, window, next);
+      return;
+    }
     this.acked = next;
     this.sent = next;
     this.credit = next + window;
@@ -187,9 +187,9 @@ export class Uplink {
   }
 }
 
-/** @param {Uint8Array<ArrayBuffer> | null} bytes @returns {Promise<string>} hex; "" where it cannot be known */
+/** @param {Uint8Array<ArrayBuffer> | null} bytes @returns {Promise<string>} hex; "" for none or where it cannot be known */
 export async function sha256(bytes) {
-  if (bytes === null || !globalThis.crypto?.subtle) return "";
+  if (!bytes?.length || !globalThis.crypto?.subtle) return "";
   const digest = await crypto.subtle.digest("SHA-256", bytes);
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

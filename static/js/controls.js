@@ -1,0 +1,92 @@
+// The buttons and keys of the interview page: what each does now, how it is named and whether it can be used.
+import { part, say } from "./catalog.js";
+
+const ANSWERING = ["open", "speaking", "paused", "thinking"];
+
+/**
+ * @typedef {object} Actions
+ * @property {() => void} done
+ * @property {() => void} think
+ * @property {() => void} mute
+ * @property {() => void} type
+ * @property {() => void} skip
+ * @property {() => void} finish
+ * @property {() => void} sheet
+ * @property {() => boolean} spoke something was said, so that Space may end the answer
+ */
+
+/** @param {Actions} actions */
+export function bindControls(actions) {
+  /** @param {string} id @param {() => void} act */
+  const on = (id, act) => part(id).addEventListener("click", act);
+  on("done", actions.done);
+  on("think", actions.think);
+  on("mute", actions.mute);
+  on("type", actions.type);
+  on("skip", actions.skip);
+  on("finish", () => /** @type {HTMLDialogElement} */ (part("finish-dialog")).showModal());
+  on("finish-yes", actions.finish);
+  on("sheet-toggle", actions.sheet);
+  addEventListener("keydown", (event) => {
+    // Ctrl or Cmd + Enter anywhere; Space only where it has no other meaning.
+    const enter = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+    const space = event.key === " " && event.target === document.body && !event.repeat && actions.spoke();
+    if (!enter && !space) return;
+    event.preventDefault();
+    actions.done();
+  });
+}
+
+/** @param {import("./status.js").Facts} facts @returns {boolean} whether the question can be answered now */
+export function answering(facts) {
+  return ANSWERING.includes(facts.turn);
+}
+
+/** @param {import("./status.js").Facts} facts */
+export function showControls(facts) {
+  const open = answering(facts);
+  part("time-left").hidden = facts.typing;
+  disable("done", !open);
+  disable("think", !open || facts.typing || !facts.microphone);
+  disable("skip", !open);
+  disable("mute", facts.typing || !facts.microphone);
+  press("mute", facts.muted);
+  press("think", facts.turn === "thinking");
+  press("type", facts.typing);
+  part("done-label").textContent = say(facts.typing ? "send" : "done");
+  part("mute-label").textContent = say(facts.muted ? "unmute" : "mute");
+  part("type-label").textContent = say(facts.typing ? "speak_instead" : "type_instead");
+  part("microphone").classList.toggle("off", !facts.microphone || facts.muted || facts.typing);
+}
+
+/**
+ * The line that tells of trouble, and what to do.
+ * @param {string} key of the catalog; "" hides it
+ * @param {Record<string, string>} [values]
+ * @param {string} [action] @param {() => void} [act]
+ */
+export function showStrip(key, values = {}, action = "", act = () => {}) {
+  const strip = part("strip");
+  strip.dataset.key = key;
+  strip.hidden = key === "";
+  part("strip-text").textContent = key ? say(key, values) : "";
+  const button = part("strip-action");
+  button.hidden = action === "";
+  button.textContent = action ? say(action) : "";
+  button.onclick = act;
+}
+
+/** @returns {string} the key shown, "" for none */
+export function stripKey() {
+  return part("strip").dataset.key || "";
+}
+
+/** @param {string} id @param {boolean} disabled */
+function disable(id, disabled) {
+  /** @type {HTMLButtonElement} */ (part(id)).disabled = disabled;
+}
+
+/** @param {string} id @param {boolean} pressed */
+function press(id, pressed) {
+  part(id).setAttribute("aria-pressed", String(pressed));
+}
