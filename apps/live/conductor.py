@@ -222,7 +222,7 @@ class Conductor:
     def _spool_for(self, number: int, hello: Hello | None) -> Spool:
         """The turn's spool. A page that holds the whole answer from another epoch uploads it again (W5)."""
         spool = open_spool(self._place.spool_folder, number)
-        if hello is None or hello.answer != number or hello.epoch in {None, spool.epoch}:
+        if hello is None or hello.answer != number or hello.epoch in {None, spool.epoch} or not spool.next:
             return spool
         if hello.have_from > 0 or hello.have_to < spool.next:
             return spool

@@ -52,10 +52,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
     # Channels' own subscription would end the socket with the layer; `group.listen` outlives it.
     channel_layer_alias = "none"
 
-    def __init__(self, room: EngineRoom = process_engines) -> None:
+    def __init__(self, room: EngineRoom = process_engines, idle_s: float = IDLE_MS / 1_000) -> None:
         super().__init__()
         self.gone = asyncio.Event()
-        self._room = room
+        self._room, self._idle_s = room, idle_s
         self._outbox = Outbox()
         self._inbox: asyncio.Queue[FromPage] = asyncio.Queue(QUEUED_MESSAGES)
         self._verdict: asyncio.Future[Refused] = asyncio.get_running_loop().create_future()
@@ -127,22 +127,23 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _live(self) -> None:
         """The whole life of an accepted socket; closes it with the right code at its end."""
-        refused = Refused(CloseCode.ERROR, "failed")
         try:
             await self._serve()
-        except BaseExceptionGroup as failures:
+        except ExceptionGroup as failures:  # a TaskGroup wraps whatever ended it
             refused = self._judged(failures)
-        except Exception as failure:  # noqa: BLE001 - the top of a task: whatever it was, the page is told
-            refused = self._judged(BaseExceptionGroup("live", [failure]))
+            await self._say_goodbye(refused)
         finally:
             self.gone.set()
+
+    async def _say_goodbye(self, refused: Refused) -> None:
+        """What is queued still goes out, then the close frame with its code."""
         logger.info("live socket closed with %d: %s", refused.code, refused.why)
         observe(f"socket_closed:code_{refused.code:d}", 1)
         while len(self._outbox):
             await self.send(text_data=await self._outbox.take())
         await self.close(code=int(refused.code))
 
-    def _judged(self, failures: BaseExceptionGroup[BaseException]) -> Refused:
+    def _judged(self, failures: ExceptionGroup[Exception]) -> Refused:
         for failure in _leaves(failures):
             if isinstance(failure, Refused):
                 return failure
@@ -249,8 +250,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await asyncio.sleep(TICK_S)
             conductor.tick()
             now = time.monotonic()
-            if now - self._heard_at > IDLE_MS / 1_000:
-                raise Refused(CloseCode.IDLE, "nothing heard for 30 s")
+            if now - self._heard_at > self._idle_s:
+                raise Refused(CloseCode.IDLE, f"nothing heard for {self._idle_s:.0f} s")
             if now - beat_at >= HEARTBEAT_MS / 1_000:
                 beat_at = now
                 self._tell(ServerHeartbeat())
@@ -280,8 +281,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 self._tell(ev.AnalysisReady())
 
 
-def _leaves(failures: BaseExceptionGroup[BaseException]) -> list[BaseException]:
-    found: list[BaseException] = []
+def _leaves(failures: ExceptionGroup[Exception]) -> list[Exception]:
+    found: list[Exception] = []
     for failure in failures.exceptions:
-        found += _leaves(failure) if isinstance(failure, BaseExceptionGroup) else [failure]
+        found += _leaves(failure) if isinstance(failure, ExceptionGroup) else [failure]
     return found

@@ -117,15 +117,15 @@ class Intake:
             self._conflict()
         elif verdict == "full":
             self._turned_away = True  # asked for again once there is room
-        elif self._nacked != self.spool.next:  # once per hole: the page goes back and sends all again
-            self._nack()
+        elif not self._turned_away:
+            self.ask_again()
 
     def acknowledge(self) -> None:
         self._last_window = self.window
         self._tell(Ack(answer=self.answer, upto=self.spool.kept - 1, window=self._last_window))
 
     def ask_again(self) -> None:
-        """Frames are missing that the page believes sent."""
+        """Frames are missing that the page believes sent. Once per hole: it goes back and sends all again."""
         if self._nacked != self.spool.next:
             self._nack()
 

@@ -18,12 +18,14 @@ async def _refuse(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "websocket.close"})
 
 
-def websocket_application(router: type[URLRouter] = URLRouter, room: EngineRoom = process_engines) -> Any:
-    """The ASGI application for sockets. Tests give a `room` with scripted engines.
+def websocket_application(
+    router: type[URLRouter] = URLRouter, room: EngineRoom = process_engines, **options: float
+) -> Any:
+    """The application for sockets. Tests give a `room` of scripted engines; `options` go to LiveConsumer.
 
     Candidates have no user: the login session's token is what binds them, so no user is looked up.
     """
-    live: Any = LiveConsumer.as_asgi(room=room)
+    live: Any = LiveConsumer.as_asgi(room=room, **options)
     refuse: Any = _refuse
     routes: list[Any] = [path("ws/interviews/<uuid:public_id>/", live), re_path(r"", refuse)]
     return SessionMiddlewareStack(router(routes))

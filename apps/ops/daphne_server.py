@@ -22,6 +22,7 @@ RESUME_AT = 16
 UNSENT_BYTES = 1 << 20
 MESSAGE_BYTES = 65_536
 DRAIN_S = 3.0
+SERVER_CLOSE_CODES = frozenset({1011, 1012, 1013})
 logger = logging.getLogger(__name__)
 
 
@@ -43,6 +44,13 @@ class BoundedProtocol(WebSocketProtocol):  # type: ignore[misc]
         if self.reading_paused and self.application_queue.qsize() <= RESUME_AT:
             self.reading_paused = False
             self.transport.resumeProducing()
+
+    def serverClose(self, code: int | None = None) -> None:  # noqa: N802
+        # autobahn lets an application send 1000 and 3000-4999; 1011 and 1012 are the server's own words.
+        if code in SERVER_CLOSE_CODES and self.state == self.STATE_OPEN:
+            self.sendCloseFrame(code=code)
+        else:
+            super().serverClose(code)
 
     def serverSend(self, content: str | bytes, binary: bool = False) -> None:  # noqa: N802
         # Twisted's two send buffers; it has no public count of unsent bytes.

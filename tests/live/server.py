@@ -1,6 +1,7 @@
 """A real web process for the tests: Daphne, pages and sockets, with scripted engines behind their ports.
 
-`python -m tests.live.server PORT`; VAR_DIR, DATABASE_URL and LINES (JSON: what is "heard") come from the environment.
+`python -m tests.live.server PORT`. Reads VAR_DIR, DATABASE_URL, LINES (JSON: what is "heard"), HEARD_AFTER_S
+(how long that takes) and IDLE_S from the environment.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 
 import django
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.live.settings")
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "interview_site.settings")
 
 
 def main(port: int) -> None:
@@ -30,9 +31,11 @@ def main(port: int) -> None:
     def scripted() -> Engines:
         if not lines:
             return Engines(None, None, None, why_text="no speech model in this test")
-        return Engines(LoudnessDetector(), ScriptedRecognizer(*lines), None)
+        after_s = float(os.environ.get("HEARD_AFTER_S", "0"))
+        return Engines(LoudnessDetector(), ScriptedRecognizer(*lines, delay_s=after_s), None)
 
-    sockets = websocket_application(room=EngineRoom(scripted))
+    idle_s = float(os.environ.get("IDLE_S", "30"))
+    sockets = websocket_application(room=EngineRoom(scripted), idle_s=idle_s)
     application = ProtocolTypeRouter({"http": get_asgi_application(), "websocket": sockets})
     BoundedServer(application, endpoints=[f"tcp:port={port}:interface=127.0.0.1"]).run()
 

@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
@@ -31,7 +32,10 @@ from apps.live.frames import encode_frame
 from tests.live.wire import raw_frames
 
 ROOT = Path(__file__).resolve().parents[2]
-ANSWER = "Last year our checkout service lost orders. I rewrote the queue consumer and cut lost orders by forty percent."
+ANSWER = (
+    "Last year our checkout service lost orders. "
+    "I rewrote the queue consumer and cut lost orders by forty percent."
+)
 
 
 @contextmanager
@@ -64,6 +68,7 @@ class Server:
             "MODELS_DIR": str(folder / "no-models"),
             "LINES": json.dumps(lines),
             "SECRET_KEY": settings.SECRET_KEY,  # login sessions are signed with it
+            "REDIS_URL": "redis://127.0.0.1:1",  # nobody listens there: a live interview needs no Redis
             "DEBUG": "1",
             "LOG_LEVEL": "DEBUG",
             "PYTHONPATH": str(ROOT),
@@ -82,7 +87,11 @@ class Server:
                 stdout=out,
                 stderr=out,
             )
-        wait_until(self._answers, 20)
+        try:
+            wait_until(self._answers, 60)
+        except BaseException:
+            self.kill()
+            raise
         return self
 
     def kill(self) -> None:
@@ -228,12 +237,14 @@ class Page:
 
     def close_code(self, within_s: float = 5.0) -> int:
         """Read to the end; the code the server closed with."""
-        try:
-            while True:
-                self.receive(within_s)
-        except ConnectionClosed as closed:
-            assert closed.rcvd is not None, "the connection broke without a close frame"
-            return closed.rcvd.code
+        with pytest.raises(ConnectionClosed) as closed:
+            self._read_on(within_s)
+        assert closed.value.rcvd is not None, "the connection broke without a close frame"
+        return closed.value.rcvd.code
+
+    def _read_on(self, within_s: float) -> None:
+        while True:
+            self.receive(within_s)
 
     def types(self) -> list[str]:
         return [message["type"] for message in self.messages]

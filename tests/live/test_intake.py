@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from apps.live.close_codes import CloseCode, Refused
+from apps.live.frames import DISCONTINUITY, decode_frame, encode_frame
+from apps.live.intake import MAX_ANSWER_S, Allowance, Intake, RateCheck
+from apps.live.messages import Ack, Nack
+from apps.live.outbox import Outgoing
+from apps.live.spool import MAX_UNSYNCED_FRAMES, open_spool
+from inference import events as ev
+from inference.audio import SAMPLE_RATE, AudioChunk
+from tests.live.wire import frames, numbered_pcm, silence
+
+
+@dataclass
+class Desk:
+    """An intake with everything it says and gives on."""
+
+    intake: Intake
+    told: list[Outgoing] = field(default_factory=list)
+    heard: list[AudioChunk] = field(default_factory=list)
+    filled: list[bool] = field(default_factory=list)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    told: list[Outgoing] = []
+    heard: list[AudioChunk] = []
+    filled: list[bool] = []
+    spool = open_spool(tmp_path, 1)
+    intake = Intake(1, spool, told.append, heard.append, lambda: filled.append(True))
+    yield Desk(intake, told, heard, filled)
+    spool.close()
+
+
+def test_audio_goes_to_the_session_at_once_and_is_acknowledged_once_kept(desk: Desk) -> None:
+    for frame in frames(numbered_pcm(3)):
+        desk.intake.take(frame)
+    assert [chunk.start for chunk in desk.heard] == [0, 1600, 3200]
+    assert desk.told == []
+    desk.intake.spool.flush()
+    desk.intake.kept()
+    assert desk.told == [Ack(answer=1, upto=2, window=desk.intake.window)]
+
+
+def test_frames_turned_away_are_asked_for_once_there_is_room(desk: Desk) -> None:
+    many = frames(numbered_pcm(MAX_UNSYNCED_FRAMES + 5))
+    for frame in many:
+        desk.intake.take(frame)
+    assert len(desk.heard) == MAX_UNSYNCED_FRAMES
+    assert desk.told == []
+    assert desk.intake.window == 0
+    desk.intake.spool.flush()
+    desk.intake.kept()
+    assert desk.told[0] == Nack(answer=1, from_=MAX_UNSYNCED_FRAMES)
+    assert isinstance(desk.told[1], Ack)
+
+
+def test_a_full_disk_is_told_once_and_closes_the_window_until_it_is_over(desk: Desk) -> None:
+    desk.intake.take(frames(numbered_pcm(1))[0])
+    desk.intake.unkept()
+    desk.intake.unkept()
+    assert [m.type for m in desk.told] == ["problem", "ack", "ack"]
+    assert [m.window for m in desk.told if isinstance(m, Ack)] == [0, 0]
+    desk.intake.spool.flush()
+    desk.intake.kept()
+    last = desk.told[-1]
+    assert isinstance(last, Ack)
+    assert (last.upto, last.window > 0) == (0, True)
+
+
+def test_a_page_told_to_wait_hears_when_it_may_go_on(desk: Desk) -> None:
+    desk.intake._allowance = Allowance(left_s=-20.0, at=time.monotonic())
+    desk.intake.take(frames(numbered_pcm(1))[0])
+    desk.intake.acknowledge()
+    assert desk.told == [Ack(answer=1, upto=-1, window=0)]
+    desk.intake.reopen()
+    assert len(desk.told) == 1
+    desk.intake._allowance.left_s = 5.0
+    desk.intake.reopen()
+    assert isinstance(desk.told[-1], Ack)
+    assert desk.told[-1].window > 0
+
+
+def test_an_endless_answer_is_ended_and_later_frames_are_refused(desk: Desk) -> None:
+    desk.intake.spool._samples = MAX_ANSWER_S * SAMPLE_RATE - 800
+    desk.intake.take(frames(numbered_pcm(1))[0])
+    assert desk.filled == [True]
+    desk.intake.take(frames(numbered_pcm(2))[1])
+    assert desk.filled == [True]
+    desk.intake.spool._samples = (MAX_ANSWER_S + 11) * SAMPLE_RATE
+    with pytest.raises(Refused) as refused:
+        desk.intake.take(frames(numbered_pcm(3))[2])
+    assert refused.value.code == CloseCode.TOO_LONG
+
+
+def test_catching_up_at_four_times_real_time_is_allowed_for_ever() -> None:
+    allowance = Allowance()
+    for second in range(1, 600):
+        allowance.spend(4.0, float(second))
+    with pytest.raises(Refused) as refused:
+        spend_at_ten_times(allowance)
+    assert refused.value.code == CloseCode.RATE
+
+
+def spend_at_ten_times(allowance: Allowance) -> None:
+    for second in range(600, 630):
+        allowance.spend(10.0, float(second))
+
+
+def rate_seen(audio_ms: int, capture_ms: int, flags: int = 0) -> list[int]:
+    """Capture times, in ms, at which a mismatch was noticed."""
+    check = RateCheck()
+    pcm = silence(audio_ms / 1000)
+    found = []
+    for seq in range(100):
+        at_us = seq * capture_ms * 1000
+        raw = encode_frame(pcm, answer=1, seq=seq, capture_us=at_us, flags=flags if seq % 10 == 9 else 0)
+        if check.mismatch(decode_frame(raw)):
+            found.append(seq * capture_ms)
+    return found
+
+
+def test_a_microphone_at_another_rate_shows_after_three_seconds() -> None:
+    assert rate_seen(100, 100) == []
+    assert rate_seen(100, 108) == []  # a clock that drifts is no other rate
+    assert rate_seen(300, 100)[0] == 3_000
+    assert rate_seen(50, 100)[0] == 3_000
+
+
+def test_audio_that_the_page_lost_is_no_other_rate() -> None:
+    assert rate_seen(50, 100, DISCONTINUITY) == []
+
+
+def test_the_rate_problem_is_told_once(desk: Desk) -> None:
+    for seq in range(80):
+        raw = encode_frame(silence(0.2), answer=1, seq=seq, capture_us=seq * 100_000)
+        desk.intake.take(decode_frame(raw))
+        if seq % 50 == 49:
+            desk.intake.spool.flush()
+    assert [m for m in desk.told if isinstance(m, ev.Problem)] == [ev.Problem(code="rate_mismatch")]
