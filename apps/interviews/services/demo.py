@@ -111,7 +111,7 @@ def demo_create() -> Demo:
 
 def _recruiter(organisation: Organisation) -> str:
     password = secrets.token_urlsafe(9)
-    user = User.objects.create_user(RECRUITER, password)
+    user = User.objects.create_user(RECRUITER, password, is_staff=True)  # reads /admin/ of the demo
     Membership.objects.create(organisation=organisation, user=user, role=Membership.Role.RECRUITER)
     return password
 
