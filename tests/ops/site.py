@@ -26,6 +26,11 @@ def free_port() -> int:
         return port
 
 
+def accepts(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def environment(var: Path, **extra: str) -> dict[str, str]:
     ours = {"VAR_DIR", "REDIS_URL", "DATABASE_URL", "LLM_URLS", "PORT", "RUN_MAIN", "DEBUG", "SECRET_KEY"}
     kept = {name: value for name, value in os.environ.items() if name not in ours}

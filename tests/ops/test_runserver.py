@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ops.site import Site, alive, free_port, manage, wait_for
+from tests.ops.site import Site, accepts, alive, free_port, manage, wait_for
 
 PASSWORD = re.compile(r"recruiter@demo\.example, password (\S+)")
 
@@ -61,11 +61,6 @@ def test_a_killed_child_is_started_again(site: Site, name: str) -> None:
     wait_for(lambda: accepts(site.port), 10)
     assert site.get("/readyz")[0] == 200
     assert re.search(r"ended \(-9\); starting again", site.said)
-
-
-def accepts(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_a_second_start_keeps_the_recruiter_and_tells_no_password(site: Site, home: Path) -> None:
