@@ -9,7 +9,7 @@ from inference.assessment import DIMENSIONS, Dimension, QuestionKind
 from inference.nlp.clauses import words_of
 from inference.nlp.features import Features, found, verifiable
 from inference.nlp.question import Form
-from inference.nlp.reading import Mark, word_count
+from inference.nlp.reading import Mark
 from inference.nlp.relevance import content_stems
 
 LOW, HIGH = 3.5, 7.0
@@ -68,7 +68,7 @@ def _quotes(features: Features, marks: Iterable[Mark]) -> tuple[str, ...]:
 
 
 def _longest(marks: Iterable[Mark], count: int = 2) -> list[Mark]:
-    chosen = sorted(marks, key=lambda mark: -word_count(mark.clause.text))[:count]
+    chosen = sorted(marks, key=lambda mark: -mark.words)[:count]
     return sorted(chosen, key=lambda mark: mark.clause.start)
 
 
@@ -179,7 +179,7 @@ def _parts(features: Features) -> list[Mark]:
 
 def _claim_structure(features: Features) -> tuple[float, list[Mark]]:
     """Claim, reason, example or contrast."""
-    claims = [mark for mark in features.marks if word_count(mark.clause.text) >= 4 and not mark.vague]
+    claims = [mark for mark in features.marks if mark.words >= 4 and not mark.vague]
     reasons, examples, contrasts = (found(features, name) for name in ("REASON", "EXAMPLE", "CONTRAST"))
     value = (
         1.0 + min(3.0, 1.0 * len(claims)) + 2.0 * bool(reasons) + 1.5 * bool(examples) + 1.2 * bool(contrasts)

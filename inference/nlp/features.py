@@ -148,7 +148,9 @@ def verifiable(mark: Mark, form: Form) -> bool:
 
 def found(features: Features, name: str) -> list[Mark]:
     """Clauses matching the named pattern of the two lexicons (REASON, EXAMPLE …)."""
-    first, second = getattr(en, name), getattr(zh, name)
-    return [
-        mark for mark in features.marks if first.search(mark.clause.text) or second.search(mark.clause.text)
-    ]
+    english, chinese = getattr(en, name), getattr(zh, name)
+    return [mark for mark in features.marks if _either(english, chinese, mark.clause.text)]
+
+
+def _either(english: re.Pattern[str], chinese: re.Pattern[str], text: str) -> bool:
+    return bool(english.search(text) or (not text.isascii() and chinese.search(text)))

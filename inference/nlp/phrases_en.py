@@ -149,6 +149,10 @@ WEAKNESS: dict[str, tuple[str, str]] = {
         "The parts and their cost are there; still missing next to “{quote}” is what would break first at ten times the load: add it in one sentence.",
         "The parts and their cost are there; still missing is what would break first at ten times the load: add it in one sentence.",
     ),
+    "fact_outcome": (
+        "You answer the question and give its size (“{quote}”), but not what came of it: add one sentence about that.",
+        "You answer the question and give its size, but not what came of it: add one sentence about that.",
+    ),
     "vague": (
         "“{quote}” could mean many things: say it again with one exact thing, person or number.",
         "Much of this could mean many things: say it again with one exact thing, person or number.",
@@ -295,6 +299,10 @@ FOLLOW_UP: dict[str, tuple[str, ...]] = {
     "no_growth": (
         "With “{quote}”, what would break first at ten times the load?",
         "What would break first at ten times the load, and how would you notice?",
+    ),
+    "fact_outcome": (
+        "You said “{quote}”: what came of it?",
+        "What came of it, in one sentence?",
     ),
     "vague": ("When you say “{quote}”, what exactly do you mean?", "Can you give me one exact case of that?"),
     "rambling": (

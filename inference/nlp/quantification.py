@@ -107,7 +107,9 @@ def _found(pattern: re.Pattern[str], text: str, excluding: tuple[re.Pattern[str]
 
 def has_duration(text: str) -> bool:
     """A length of time of any use: an answer to "how long", a setting elsewhere."""
-    return bool(_SETTING.search(text) or _CHINESE_SETTING.search(text))
+    if _has_latin_number(text) and _SETTING.search(text):
+        return True
+    return not text.isascii() and _CHINESE_SETTING.search(text) is not None
 
 
 _QUICK = re.compile(

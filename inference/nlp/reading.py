@@ -40,6 +40,7 @@ class Mark:
     measured: bool = False
     moved: bool = False
     lasting: bool = False
+    words: int = 0
     standing: bool = False
     proof: bool = False
     speculative: bool = False
@@ -102,7 +103,8 @@ def _mark(clause: Clause, act: _Act, language: Language) -> Mark:
     text = clause.text
     words = zh if language == "zh" else en
     outcome = bool(words.OUTCOME.search(text))
-    standing = has_duration(text) and (bool(words.STANDING.search(text)) or (outcome and is_quick(text)))
+    lasting = has_duration(text)
+    standing = lasting and (bool(words.STANDING.search(text)) or (outcome and is_quick(text)))
     measured = standing or bool(quantities_in(text))
     blame = bool(words.BLAME.search(text))
     return Mark(
@@ -118,7 +120,8 @@ def _mark(clause: Clause, act: _Act, language: Language) -> Mark:
         role=bool(words.ROLE.search(text)),
         measured=measured,
         moved=measured and moves_between(text),
-        lasting=has_duration(text),
+        lasting=lasting,
+        words=word_count(text),
         standing=standing,
         proof=is_proof(text),
         speculative=bool(words.SPECULATION.search(text)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from inference.assessment import STAR_NAMES, StarName, StarPart
 from inference.nlp.folding import Folded
 from inference.nlp.question import Form
-from inference.nlp.reading import Mark, word_count
+from inference.nlp.reading import Mark
 from inference.nlp.topics import TECHNICAL_EN, TECHNICAL_ZH
 
 ABSENT: dict[StarName, StarPart] = {name: StarPart(False) for name in STAR_NAMES}
@@ -46,7 +46,7 @@ def _parts(marks: tuple[Mark, ...]) -> list[Mark]:
     return [
         mark
         for mark in marks
-        if word_count(mark.clause.text) >= _PART_WORDS
+        if mark.words >= _PART_WORDS
         and (TECHNICAL_EN.search(mark.clause.text) or TECHNICAL_ZH.search(mark.clause.text))
     ]
 
@@ -67,7 +67,7 @@ def _late_states(episode: list[Mark]) -> list[Mark]:
 
 
 def _long_enough(mark: Mark) -> bool:
-    return word_count(mark.clause.text) >= _SHORTEST_SCENE_WORDS
+    return mark.words >= _SHORTEST_SCENE_WORDS
 
 
 def _result(episode: list[Mark]) -> Mark | None:

@@ -180,9 +180,9 @@ def _stuffing(text: str, words: list[str]) -> bool:
             len(pieces) >= 4 and glue < 0.08 and sum(map(len, pieces)) / len(pieces) <= 7 and "我" not in text
         )
     latin = [word for word in words if word[0].isascii() and word[0].isalpha()]
-    if len(latin) < 6 or _gibberish(text, words):
+    if len(latin) < 6 or sum(word in en.FUNCTION_WORDS for word in latin) / len(latin) >= 0.13:
         return False
-    return sum(word in en.FUNCTION_WORDS for word in latin) / len(latin) < 0.13
+    return not _gibberish(text, words)
 
 
 def _repetition(words: list[str], marks: tuple[Mark, ...]) -> bool:
@@ -193,7 +193,7 @@ def _repetition(words: list[str], marks: tuple[Mark, ...]) -> bool:
     runs = [tuple(words[at : at + size]) for at in range(len(words) - size + 1)]
     if len(set(runs)) / len(runs) < _LOOP_SHARE:
         return True
-    said = Counter(mark.clause.text for mark in marks if word_count(mark.clause.text) >= 3)
+    said = Counter(mark.clause.text for mark in marks if mark.words >= 3)
     clause, times = said.most_common(1)[0] if said else ("", 0)
     return times >= 3 and times * len(clause) * 2 > sum(len(mark.clause.text) for mark in marks)
 

@@ -14,6 +14,7 @@ from inference.nlp.question import Form
 Issue = str
 # Where a level's anchor sits: the middle of the next band up.
 _MIDDLE_ANCHOR, _HIGH_ANCHOR = 5.5, 8.5
+_SEVERAL_STEPS: Final = 3
 _NOTHING_LEFT: Final = 0.12
 _NOTHING_TO_WEIGH: Final = 3.5  # caps this low name what is wrong better than any dimension does
 
@@ -54,9 +55,10 @@ _BARE_NO = re.compile(r"^\W*(?:no\b|not\b|never\b|nope\b|i have not|i haven't|æ²
 
 
 def _named(features: Features, cap: CapName) -> Issue:
-    if cap == "yes_no_sentence" and _BARE_NO.match(features.folded.text):
-        return "bare_no"
-    return cap
+    if cap != "yes_no_sentence":
+        return cap
+    bare = _bare(features)
+    return cap if bare == "bare_fact" else bare
 
 
 def _gain(value: float) -> float:
@@ -73,8 +75,8 @@ def _finish(features: Features) -> Issue:
         "design": _design_gap(features),
         "explain": "no_edge_case",
         "motive": "no_outlook",
-        "fact": "bare_fact",
-        "yes_no": "bare_fact",
+        "fact": _bare(features),
+        "yes_no": _bare(features),
     }
     return left.get(features.form, "last_step")
 
@@ -135,7 +137,7 @@ def _story_gap(features: Features) -> Issue:
     for name in ("action", "result", "situation", "task"):
         if not features.star[name].present:
             return f"no_{name}"
-    return "no_steps"
+    return _last(features)
 
 
 def _structure(features: Features) -> Issue:
@@ -164,11 +166,18 @@ def _story_evidence(features: Features) -> Issue:
         return "no_action"
     if not features.star["result"].present:
         return "no_example" if features.form == "approach" else "no_result"
-    return "no_steps" if features.quantified else "no_number"
+    return _last(features) if features.quantified else "no_number"
+
+
+def _last(features: Features) -> Issue:
+    """Steps are asked for only where there are few; else what is left is looking back."""
+    return "no_steps" if sum(mark.acts for mark in features.acts) < _SEVERAL_STEPS else "last_step"
 
 
 def _bare(features: Features) -> Issue:
-    return "bare_no" if _BARE_NO.match(features.folded.text) else "bare_fact"
+    if _BARE_NO.match(features.folded.text):
+        return "bare_no"
+    return "fact_outcome" if features.quantified else "bare_fact"
 
 
 def _ownership(features: Features) -> Issue:
