@@ -36,7 +36,7 @@ class Allowance:
     at: float = 0.0
 
     def spend(self, audio_s: float, now: float) -> None:
-        """Raises Refused (4408) once far overdrawn: the page was told `window: 0` long before."""
+        """Raises Refused (4408) once far overdrawn: the page was told to wait long before."""
         self.refill(now)
         self.left_s -= audio_s
         if self.left_s < OVERDRAWN_S:
@@ -90,17 +90,22 @@ class Intake:
         self._conflicts = 0
         self._nacked = -1
         self._turned_away = False
-        self._last_window = MAX_UNSYNCED_FRAMES
+        self._paused = False  # the page was last told to wait
         self._mismatch_told = False
         self._disk_full = False
 
     @property
-    def window(self) -> int:
-        """Frames that may follow now; 0 pauses sending, never recording."""
+    def room(self) -> int:
+        """Frames that may still come now; 0 pauses sending, never recording."""
         if self._disk_full:
             return 0
-        room = MAX_UNSYNCED_FRAMES - self.spool.waiting
-        return max(0, min(room, int(self._allowance.refill(time.monotonic()) / FRAME_S)))
+        free = MAX_UNSYNCED_FRAMES - self.spool.waiting
+        return max(0, min(free, int(self._allowance.refill(time.monotonic()) / FRAME_S)))
+
+    @property
+    def window(self) -> int:
+        """Frames that may be un-ACKed: those that wait for the disk and those there is room for."""
+        return 0 if self._disk_full else self.spool.waiting + self.room
 
     def take(self, frame: Frame) -> None:
         """Accept or answer one frame. Raises Refused with the code to close with."""
@@ -121,8 +126,8 @@ class Intake:
             self.ask_again()
 
     def acknowledge(self) -> None:
-        self._last_window = self.window
-        self._tell(Ack(answer=self.answer, upto=self.spool.kept - 1, window=self._last_window))
+        self._paused = self.room == 0
+        self._tell(Ack(answer=self.answer, upto=self.spool.kept - 1, window=self.window))
 
     def ask_again(self) -> None:
         """Frames are missing that the page believes sent. Once per hole: it goes back and sends all again."""
@@ -145,8 +150,8 @@ class Intake:
         self.acknowledge()
 
     def reopen(self) -> None:
-        """Called now and then: a page that was told `window: 0` hears when it may go on."""
-        if self._last_window == 0 and self.window > 0:
+        """Called now and then: a page that was told to wait hears when it may go on."""
+        if self._paused and self.room > 0:
             self.acknowledge()
 
     def _nack(self) -> None:

@@ -151,7 +151,7 @@ class Welcome(_Message):
 
 
 class Ack(_Message):
-    """Frames up to and including `upto` are on disk (-1: none). `window`: how many may follow now."""
+    """Frames up to and including `upto` are on disk (-1: none); as many as `window` may follow `upto`."""
 
     type: Literal["ack"] = "ack"
     answer: int

@@ -9,12 +9,13 @@ import subprocess
 import time
 import wave
 from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from asgiref.sync import async_to_sync
 from channels_redis.core import RedisChannelLayer
-from websockets.exceptions import ConnectionClosed
 
 from apps.interviews.models import Interview, Turn
 from apps.interviews.services.live import Seat, Superseded, event_append
@@ -40,74 +41,80 @@ def kept_pcm(server: Server, turn: Turn) -> bytes:
         return bytes(wav.readframes(wav.getnframes()))
 
 
-def test_after_kill_9_in_the_middle_of_an_answer_every_acknowledged_frame_is_there(mortal: Server) -> None:
-    person = Person(questions=1)
-    said = SPOKEN + numbered_pcm(10, first=2_000)
-    with Page(mortal, person) as page:
-        epoch = page.hello()["epoch"]
-        page.until("answer.opened")
-        page.stream(said)
-        page.acked(24)
-        mortal.kill()
-        acked = max(ack["upto"] for ack in page.of("ack"))
-        with pytest.raises(ConnectionClosed):
-            page.until("never")
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """Three people in the middle of things when the web process was killed; it is back now."""
+
+    server: Server
+    speaking: Person
+    epoch: str
+    acked: int
+    done: Person
+    typing: Person
+
+
+SAID = SPOKEN + numbered_pcm(10, first=2_000)
+
+
+@pytest.fixture(scope="module")
+def killed(mortal: Server, database: Path) -> Killed:
+    speaking, done, typing = Person(questions=1), Person(questions=1), Person(questions=1)
+    with Page(mortal, speaking) as one, Page(mortal, done) as two, Page(mortal, typing) as three:
+        epoch = one.hello()["epoch"]
+        two.hello()
+        three.hello()
+        one.stream(SAID)
+        one.acked(24)
+        two.stream(SPOKEN)
+        two.acked(19)
+        three.say(type="text_answer", answer=1, text=ANSWER)
+        wait_until(lambda: Turn.objects.filter(interview=typing.interview, transcript=ANSWER).exists())
+        with closing(sqlite3.connect(database, isolation_level=None)) as lock:
+            lock.execute("BEGIN IMMEDIATE")  # what comes now cannot be written any more
+            two.end(SPOKEN)
+            time.sleep(0.3)
+            mortal.kill()
+        acked = max(ack["upto"] for ack in one.of("ack"))
     mortal.start()
-    with Page(mortal, person) as page:
-        welcome = page.hello(answer=1, epoch=epoch, have_from=0, have_to=30)
-        assert welcome["next"] > acked
-        assert welcome["epoch"] == epoch
+    return Killed(mortal, speaking, epoch, acked, done, typing)
+
+
+def test_after_kill_9_every_acknowledged_frame_is_there_and_heard_again(killed: Killed) -> None:
+    with Page(killed.server, killed.speaking) as page:
+        welcome = page.hello(answer=1, epoch=killed.epoch, have_from=0, have_to=30)
+        assert welcome["next"] > killed.acked
+        assert welcome["epoch"] == killed.epoch
         assert page.until("speech.started")["turn"] == 1
-        for frame in frames(said)[int(welcome["next"]) :]:
+        for frame in frames(SAID)[int(welcome["next"]) :]:
             page.socket.send(frame.raw)
         page.sent = 30
-        page.end(said)
+        page.end(SAID)
         committed = page.until("committed")
-        assert page.of("transcript.final")[-1]["text"] == ANSWER  # heard again from the recording
+        assert page.of("transcript.final")[-1]["text"] == ANSWER
         page.until("session.ended")
-    turn = Turn.objects.get(interview=person.interview)
-    assert committed["sha256"] == hashlib.sha256(said).hexdigest()
-    assert kept_pcm(mortal, turn) == said
+    turn = Turn.objects.get(interview=killed.speaking.interview)
+    assert committed["sha256"] == hashlib.sha256(SAID).hexdigest()
+    assert kept_pcm(killed.server, turn) == SAID
     assert (turn.status, turn.scores.count(), turn.utterances.count()) == ("answered", 1, 1)
 
 
-def test_kill_9_after_the_end_leads_to_one_answer_one_score_and_one_job(mortal: Server) -> None:
-    person = Person(questions=1)
-    with Page(mortal, person) as page:
-        page.hello()
-        page.until("answer.opened")
-        page.stream(SPOKEN)
-        page.acked(19)
-        page.end(SPOKEN)
-        mortal.kill()
-    mortal.start()
-    for _ in range(2):  # and the page says its end again, as it must
-        with Page(mortal, person) as page:
+def test_kill_9_after_the_end_leads_to_one_answer_one_score_and_one_job(killed: Killed) -> None:
+    sha256 = hashlib.sha256(SPOKEN).hexdigest()
+    for _ in range(2):  # the page says its end again, as it must
+        with Page(killed.server, killed.done) as page:
             page.hello(answer=1)
-            page.say(type="end", answer=1, last_seq=19, sha256=hashlib.sha256(SPOKEN).hexdigest())
+            page.say(type="end", answer=1, last_seq=19, sha256=sha256)
             page.until("session.ended")
-    turn = Turn.objects.get(interview=person.interview)
-    assert (turn.scores.count(), kept_pcm(mortal, turn)) == (1, SPOKEN)
-    assert Job.objects.filter(subject_id=person.interview.pk).count() == 1
+    turn = Turn.objects.get(interview=killed.done.interview)
+    assert (turn.scores.count(), kept_pcm(killed.server, turn)) == (1, SPOKEN)
+    assert Job.objects.filter(subject_id=killed.done.interview.pk).count() == 1
 
 
-def test_a_typed_answer_survives_kill_9(mortal: Server, database: Path) -> None:
-    person = Person(questions=1)
-    with Page(mortal, person) as page:
-        page.hello()
-        page.until("answer.opened")
-        lock = sqlite3.connect(database, isolation_level=None)
-        page.say(type="text_answer", answer=1, text=ANSWER)
-        wait_until(lambda: Turn.objects.filter(interview=person.interview, transcript=ANSWER).exists())
-        lock.execute("BEGIN IMMEDIATE")  # nothing more of it can be written
-        mortal.kill()
-        lock.execute("ROLLBACK")
-        lock.close()
-    mortal.start()
-    with Page(mortal, person) as page:
+def test_a_typed_answer_survives_kill_9(killed: Killed) -> None:
+    with Page(killed.server, killed.typing) as page:
         page.hello()
         page.until("session.ended")
-    assert Turn.objects.get(interview=person.interview).scores.count() == 1
+    assert Turn.objects.get(interview=killed.typing.interview).scores.count() == 1
 
 
 def test_a_damaged_spool_is_uploaded_again_from_the_start(mortal: Server) -> None:

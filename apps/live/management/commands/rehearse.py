@@ -16,7 +16,7 @@ from apps.live.rehearsal_client import UrlRefused, rehearse_through
 from apps.ops.command import PlainCommand
 from apps.ops.engine_settings import llm_config, recognizer_config, speech_model
 from inference.assessment import Language, QuestionSpec
-from inference.bootstrap import AudioUnreadable, build_engines, close_engines, read_audio
+from inference.bootstrap import AudioUnreadable, build_engines, close_engines, read_audio, start_engines
 from inference.nlp.language import detect
 from inference.ports import EngineUnavailable
 from inference.rehearsal import Summary, rehearse
@@ -79,7 +79,7 @@ class Command(PlainCommand):
             raise EngineUnavailable(speech_model().why)
         engines = build_engines(recognizer, llm_config())
         try:
-            await engines.start()
+            await start_engines(engines)
             await self._print(rehearse(engines, pcm, brief, summary), options)
         finally:
             await close_engines(engines)
