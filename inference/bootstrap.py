@@ -55,9 +55,8 @@ def build_engines(
 
 async def start_engines(engines: Engines) -> None:
     """Load the speech model now. Raises EngineUnavailable with one line when it cannot be loaded."""
-    start = getattr(engines.recognizer, "start", None)
-    if start is not None:
-        await start()
+    if engines.recognizer is not None:
+        await engines.recognizer.start()
 
 
 async def close_engines(engines: Engines) -> None:

@@ -15,7 +15,7 @@ class EngineError(Exception):
     """An engine could not do its work."""
 
 
-class EngineUnavailable(EngineError):
+class EngineUnavailable(EngineError):  # noqa: N818 - a state of the world, named as such
     """Worth trying another engine: down, full, broken circuit or past its deadline."""
 
 
@@ -23,7 +23,7 @@ class EngineBusy(EngineUnavailable):
     """No free slot in time. The engine itself is healthy."""
 
 
-class RequestRejected(EngineError):
+class RequestRejected(EngineError):  # noqa: N818 - a verdict
     """Not worth trying again anywhere: the request itself is wrong."""
 
 
@@ -40,8 +40,8 @@ class Speech:
     """Audio to recognise: PCM16LE at 16 kHz, mono, 0 < length <= 30 s.
 
     `language` None lets the engine detect it. `terms` are names likely to be said.
-    `full_window` asks for Whisper's own 30 s window instead of the cut one. `voiced_s` is how much of it the voice
-    detector heard as voice, None when nobody listened: the engine then estimates it from the energy.
+    `full_window` asks for Whisper's own 30 s window instead of the cut one. `voiced_s` is how much of it the
+    voice detector heard as voice, None when nobody listened: the engine then estimates it from the energy.
     """
 
     pcm: bytes
@@ -74,7 +74,7 @@ class VoiceStream(Protocol):
     """The voice detector of one answer; stateful, windows must come in order."""
 
     async def probability(self, window: AudioChunk) -> float:
-        """0.0-1.0 for one window of exactly 512 samples. Raises EngineUnavailable when the detector is gone."""
+        """0.0-1.0 for one window of exactly 512 samples. Raises EngineUnavailable with the detector gone."""
 
 
 class VoiceDetector(Protocol):
@@ -90,7 +90,7 @@ class Recognizer(Protocol):
     """Speech to text, shared by all sessions of a process."""
 
     async def start(self) -> None:
-        """Load the model and decode once, so that the first speaker does not wait. Raises EngineUnavailable."""
+        """Load the model and decode once, so that the first speaker need not wait. Raises EngineUnavailable."""
 
     async def transcribe(self, speech: Speech, priority: Priority) -> Transcript:
         """Transcribe one utterance.
@@ -106,7 +106,7 @@ class Recognizer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ScorePiece:
-    """The whole answer's score, 0-10 with one decimal, already inside its bounds. Model and prompt of an LLM's."""
+    """The whole answer's score, 0-10 with one decimal, inside its bounds. Model and prompt if an LLM's."""
 
     value: float
     model: str | None = None
@@ -149,10 +149,10 @@ class Assessor(Protocol):
     """Judges one answer as a stream: score, weakness, then each dimension, then done."""
 
     def assess(self, answer: Answer) -> AsyncIterator[AssessmentPiece]:
-        """Yield pieces in the order ScorePiece, WeaknessPiece+, (DimensionPiece, DetailPiece+)*, AssessmentDone.
+        """Yield ScorePiece, WeaknessPiece+, (DimensionPiece, DetailPiece+)*, AssessmentDone, in this order.
 
-        Raises EngineUnavailable before the first piece (late, down, invalid) or after a later one (broken off);
-        what was yielded before must then be taken back. Closing the iterator frees the engine within 1 s.
+        Raises EngineUnavailable before the first piece (late, down, invalid) or after one (broken off); what
+        was yielded must then be taken back. Closing the iterator frees the engine within 1 s.
         """
 
     async def aclose(self) -> None: ...
@@ -170,8 +170,3 @@ class Engines:
     recognizer: Recognizer | None
     llm: Assessor | None
     why_text: str = ""
-
-    async def start(self) -> None:
-        """Load what is slow to load. Raises EngineUnavailable with one line that says what to do."""
-        if self.recognizer is not None:
-            await self.recognizer.start()

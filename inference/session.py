@@ -56,7 +56,7 @@ class AnswerBrief:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOutcome:
-    """How the turn came out. `speech_s` is voiced time; `speech_end_s` None: nothing was said."""
+    """How the turn came out. `speech_s` leaves out longer pauses; `speech_end_s` None: nothing was said."""
 
     turn: int
     end_reason: ev.EndReason
@@ -186,7 +186,7 @@ class AnswerSession:
                 self._observe("endpoint_s", utterance.end_s - utterance.speech_end_s)
                 transcriber.pause(utterance)
             case UtteranceEnded(utterance):
-                self._speech_s += utterance.voiced_s
+                self._speech_s += utterance.speech_end_s - utterance.start_s
                 transcriber.close(utterance)
             case Heard():
                 self._tick(sound, transcriber)

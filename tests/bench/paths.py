@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 
 from inference import events as ev
-from inference.adapters.decode import Decoder
 from inference.assessment import QuestionSpec
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
-from inference.bootstrap import build_engines, close_engines
+from inference.bootstrap import build_engines, close_engines, compare_windows, start_engines
 from inference.config import LlmConfig, RecognizerConfig
-from inference.ports import Speech
 from inference.rehearsal import Summary, rehearse
 from inference.session import AnswerBrief
 from tests.bench.figures import Row, Table
@@ -31,16 +28,8 @@ def tail(name: str = "star_quantified", trailing_s: float = 0.0) -> bytes:
 
 def decode_cut_against_padded(rounds: int) -> Table:
     """The same 3 s through the cut window and through Whisper's 30 s, turn by turn in one process."""
-    decoder = Decoder(MODEL, threads=THREADS)
-    pcm = tail(trailing_s=0.2)
-    cut, padded = Speech(pcm, "en"), Speech(pcm, "en", full_window=True)
-    times: dict[str, list[float]] = {"cut": [], "padded": []}
-    decoder.decode(cut)
-    for _ in range(rounds):
-        for name, speech in (("cut", cut), ("padded", padded)):
-            began = time.perf_counter()
-            decoder.decode(speech)
-            times[name].append(time.perf_counter() - began)
+    found = compare_windows(RecognizerConfig(MODEL, threads=THREADS), tail(trailing_s=0.2), rounds)
+    times = {"cut": list(found.cut_s), "padded": list(found.padded_s)}
     ratios = [c / p for c, p in zip(times["cut"], times["padded"], strict=True)]
     return Table(
         "Decode of a 3 s tail, with word times (base, int8)",
@@ -80,7 +69,7 @@ class _Marks:
 async def end_of_speech(rounds: int) -> Table:
     """A 3 s answer at real-time pace, again and again: last words and scores."""
     engines = build_engines(RecognizerConfig(MODEL, threads=THREADS), LlmConfig())
-    await engines.start()
+    await start_engines(engines)
     question = QuestionSpec("Tell me about a time you solved a hard technical problem.", "en")
     pcm = tail() + bytes(2 * SAMPLE_RATE * BYTES_PER_SAMPLE)
     marks: list[_Marks] = []
