@@ -90,7 +90,7 @@ class Recognizer(Protocol):
     """Speech to text, shared by all sessions of a process."""
 
     async def start(self) -> None:
-        """Load the model and decode once, so that the first speaker need not wait. Raises EngineUnavailable."""
+        """Load the model and decode once, so that no speaker waits for it. Raises EngineUnavailable."""
 
     async def transcribe(self, speech: Speech, priority: Priority) -> Transcript:
         """Transcribe one utterance.

@@ -191,7 +191,13 @@ class Transcriber:
         self._emit_partial(utterance.number, guess.text, stable)
 
     def _speech(self, utterance: Utterance, words: bool = True) -> Speech:
-        return Speech(utterance.pcm, self._listening.language, self._listening.terms, with_words=words)
+        return Speech(
+            utterance.pcm,
+            self._listening.language,
+            self._listening.terms,
+            with_words=words,
+            voiced_s=utterance.voiced_s,
+        )
 
     def _emit_partial(self, number: int, text: str, stable_chars: int) -> None:
         self._emit(
