@@ -1,4 +1,4 @@
-"""What the engines of a process are built from. Filled by the caller from its settings; reads no environment."""
+"""What the engines of a process are built from. Filled by the caller; reads no environment."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ class RecognizerConfig:
     late_s: float = 1.0  # a final later than this is shown as low-confidence
     kill_after_s: float = 4.0  # + the length of the audio being decoded
     nice: int = 0
+    # 30 s for Chinese finals: no better (CER 0.199 against 0.183 cut, 36 readings) at 3.4 times the CPU.
+    chinese_full_window: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ class FeedbackScore(_TurnEvent):
 class FeedbackDelta(_TurnEvent):
     """Growing text; pieces of one (rev, part, dimension) are concatenated.
 
-    The first piece of a dimension carries its `value` (0-10) and `quotes` (exact substrings of the transcript).
+    The first piece of a dimension carries its `value` (0-10) and `quotes` (exact substrings of the answer).
     """
 
     type: Literal["feedback.delta"] = "feedback.delta"
@@ -152,7 +152,7 @@ class FeedbackWithdrawn(_TurnEvent):
 
 
 class FeedbackDone(_TurnEvent):
-    """Closes a rev. `degraded`: the LLM failed and the rules judged. `unscored`: there was nothing to judge."""
+    """Closes a rev. `degraded`: the LLM failed, the rules judged. `unscored`: there was nothing to judge."""
 
     type: Literal["feedback.done"] = "feedback.done"
     rev: int
