@@ -1,0 +1,123 @@
+"""Deleting an interview erases every row and every file of it, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from channels.layers import get_channel_layer
+from django.test import Client
+from pytest_django import Settings
+
+from apps.assessment.models import Evidence, Report, Score
+from apps.interviews.models import Candidate, Event, Interview, Ticket, Turn, Utterance
+from apps.ops.jobs import job_enqueue
+from apps.ops.models import Job
+from apps.privacy.services import EraseError, interview_delete
+from tests.pages.visit import consent_to
+
+KEPT = (Interview, Turn, Utterance, Event, Ticket, Score, Evidence, Report, Candidate, Job)
+
+
+def filled(interview: Interview, settings: Settings) -> tuple[Path, Path]:
+    """Give the interview one of everything; returns its recording and its spooled frames."""
+    question = interview.template.questions.first()
+    assert question is not None
+    owner = (interview.organisation.public_id.hex, interview.candidate.public_id.hex)
+    folder = "/".join((*owner, interview.public_id.hex))
+    turn = Turn.objects.create(
+        interview=interview, number=1, question=question, question_text="?", audio_path=f"{folder}/0001.wav"
+    )
+    Utterance.objects.create(turn=turn, number=1, text="secret", start_s=0, end_s=1)
+    score = Score.objects.create(turn=turn, value="7.5", grade="A", source="rules")
+    Evidence.objects.create(score=score, dimension="clarity", value="7.0", weight=0.1)
+    Report.objects.create(interview=interview)
+    Event.objects.create(
+        organisation=interview.organisation, interview=interview, eid=1, type="turn.ended", payload={}
+    )
+    job_enqueue(organisation_id=interview.organisation_id, kind="analyse_interview", subject_id=interview.pk)
+    recording = Path(settings.MEDIA_ROOT, folder, "0001.wav")
+    spooled = Path(settings.SPOOL_DIR, interview.public_id.hex, "0002.spool")
+    for path in (recording, spooled):
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"secret")
+    return recording, spooled
+
+
+def rows() -> dict[str, int]:
+    return {model.__name__: model.objects.count() for model in KEPT}
+
+
+def test_deleting_is_asked_first(client: Client, interview: Interview) -> None:
+    page = client.get(f"/interviews/{interview.public_id}/delete/").content.decode()
+    assert "cannot be undone" in page
+    assert Interview.objects.filter(pk=interview.pk).exists()
+
+
+def test_deleting_leaves_no_row_and_no_file(
+    client: Client, interview: Interview, settings: Settings, redis: str
+) -> None:
+    filled(interview, settings)
+    client.post(f"/interviews/{interview.public_id}/ticket/")
+    assert all(rows().values())
+    response = client.post(f"/interviews/{interview.public_id}/delete/", follow=True)
+    assert "The interview is deleted" in response.content.decode()
+    assert not any(rows().values())
+    for folder in (settings.MEDIA_ROOT, settings.SPOOL_DIR):
+        assert not [path for path in Path(folder).rglob("*") if path.is_file()]
+
+
+def test_another_interview_of_the_same_person_stays(
+    client: Client, interview: Interview, settings: Settings, redis: str
+) -> None:
+    other = consent_to(client, interview.template)
+    filled(interview, settings)
+    recording, spooled = filled(other, settings)
+    client.post(f"/interviews/{interview.public_id}/delete/")
+    assert Interview.objects.get() == other
+    assert Candidate.objects.count() == 1
+    assert recording.read_bytes() == spooled.read_bytes() == b"secret"
+
+
+def test_an_open_page_is_told(interview: Interview, redis: str) -> None:
+    layer = get_channel_layer()
+    assert layer is not None
+
+    async def received() -> dict[str, object]:
+        async with asyncio.timeout(5):
+            return dict(await layer.receive("page"))
+
+    asyncio.run(layer.group_add(f"interview.{interview.public_id.hex}", "page"))
+    interview_delete(interview=interview)
+    assert asyncio.run(received())["type"] == "interview.deleted"
+
+
+def test_without_redis_everything_is_erased_all_the_same(interview: Interview, settings: Settings) -> None:
+    host = {"address": "redis://127.0.0.1:9/1", "socket_timeout": None}
+    backend = "channels_redis.core.RedisChannelLayer"
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": backend, "CONFIG": {"hosts": [host]}}}
+    recording, _ = filled(interview, settings)
+    interview_delete(interview=interview)
+    assert not Interview.objects.exists()
+    assert not recording.exists()
+
+
+def test_a_folder_that_cannot_be_removed_is_told_and_not_hidden(
+    client: Client, interview: Interview, settings: Settings, redis: str
+) -> None:
+    in_the_way = Path(settings.SPOOL_DIR, interview.public_id.hex)
+    in_the_way.write_text("a file where a folder should be")
+    response = client.post(f"/interviews/{interview.public_id}/delete/", follow=True)
+    assert "a recording stayed behind" in response.content.decode()
+    assert not Interview.objects.exists()
+    in_the_way.unlink()
+
+
+def test_erasing_again_is_safe_and_says_what_stays(
+    interview: Interview, settings: Settings, redis: str
+) -> None:
+    in_the_way = Path(settings.SPOOL_DIR, interview.public_id.hex)
+    in_the_way.write_text("a file where a folder should be")
+    with pytest.raises(EraseError, match="Not a directory"):
+        interview_delete(interview=interview)

@@ -1,0 +1,132 @@
+"""The candidate's report: kind order, honest gaps, quotes that play their words."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from django.test import Client
+
+from apps.assessment.models import Evidence, Report, Score
+from apps.assessment.services import report_rebuild
+from apps.assessment.views import transcript_runs
+from apps.interviews.models import Interview, Turn, Utterance
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def finished(interview: Interview) -> Interview:
+    """One answer with a score, one question skipped."""
+    first, second = interview.template.questions.all()
+    turn = Turn.objects.create(
+        interview=interview, number=1, question=first, question_text=first.text, status="answered",
+        transcript="I cut the latency by forty percent", audio_path="a/0001.wav", audio_s=9.0,
+    )  # fmt: skip
+    words = [
+        {"text": text, "start_s": at, "end_s": at + 0.4, "confidence": 0.2 if text == "latency" else 0.9}
+        for at, text in enumerate(turn.transcript.split())
+    ]
+    Utterance.objects.create(turn=turn, number=1, text=turn.transcript, words=words, start_s=0, end_s=9)
+    score = Score.objects.create(
+        turn=turn, value="7.9", grade="A", source="rules", weakness="Say <b>why</b>.", pace=140, fillers=1
+    )
+    quotes = [
+        {"text": "forty percent", "start_s": 5.0, "end_s": 6.4},
+        {"text": "the latency", "start_s": None},
+    ]
+    Evidence.objects.create(
+        score=score, dimension="evidence", value="8.5", weight=0.25, comment="A number.", quotes=quotes
+    )
+    Turn.objects.create(
+        interview=interview, number=2, question=second, question_text=second.text, status="skipped"
+    )
+    interview.status = Interview.Status.FINISHED
+    interview.save()
+    return interview
+
+
+def page_of(client: Client, interview: Interview, **headers: str) -> str:
+    return client.get(f"/interviews/{interview.public_id}/report/", headers=headers).content.decode()
+
+
+def test_what_to_try_next_comes_before_any_number(client: Client, finished: Interview) -> None:
+    report_rebuild(interview=finished)
+    page = page_of(client, finished)
+    assert page.index("What to try next") < page.index("In numbers") < page.index("Answer by answer")
+    assert "1 of 2 questions were answered and scored" in page
+
+
+def test_what_a_person_said_is_never_markup(client: Client, finished: Interview) -> None:
+    page = page_of(client, finished)
+    assert "Say &lt;b&gt;why&lt;/b&gt;." in page
+    assert "<b>why</b>" not in page
+
+
+def test_a_quote_plays_its_words_where_their_time_is_known(client: Client, finished: Interview) -> None:
+    page = page_of(client, finished)
+    assert 'data-start="5.0" data-end="6.4"' in page
+    assert '<q class="quote">the latency</q>' in page
+
+
+def test_times_stay_numbers_in_every_language(client: Client, finished: Interview) -> None:
+    client.post("/i18n/setlang/", {"language": "zh-hans"})
+    assert 'data-start="5.0" data-end="6.4"' in page_of(client, finished)
+
+
+def test_a_skipped_question_is_named_and_not_scored(client: Client, finished: Interview) -> None:
+    assert "You skipped this question. It does not enter the score." in page_of(client, finished)
+
+
+def test_unclear_words_are_marked(finished: Interview) -> None:
+    runs = list(transcript_runs(finished.turns.get(number=1)))
+    assert [(run.text, run.unclear) for run in runs] == [
+        ("I cut the ", False), ("latency", True), (" by forty percent", False)
+    ]  # fmt: skip
+
+
+def test_while_the_second_reading_runs_the_page_asks_again(client: Client, finished: Interview) -> None:
+    assert 'hx-trigger="every 2s"' in page_of(client, finished)
+    waiting = client.get(f"/interviews/{finished.public_id}/report/", headers=HTMX)
+    assert (waiting.status_code, waiting.content) == (204, b"")
+
+
+def test_the_final_report_replaces_the_body_and_ends_the_asking(client: Client, finished: Interview) -> None:
+    report_rebuild(interview=finished, status=Report.Status.FINAL)
+    body = page_of(client, finished, **HTMX)
+    assert body.strip().startswith('<div id="report-body">')
+    assert "hx-get" not in body
+    assert "<html" not in body
+
+
+def test_a_failed_second_reading_is_said(client: Client, finished: Interview) -> None:
+    report_rebuild(interview=finished, status=Report.Status.FAILED, reason="timeout")
+    assert "did not work" in page_of(client, finished)
+
+
+def test_after_two_minutes_the_page_offers_to_look_again(client: Client, finished: Interview) -> None:
+    since = int(time.time()) - 121
+    address = f"/interviews/{finished.public_id}/report/?since={since}"
+    body = client.get(address, headers=HTMX).content.decode()
+    assert "Look again" in body
+    assert "hx-get" not in body
+
+
+@pytest.mark.parametrize("since", ["", "-5", "x", "9" * 40, "1e400"])
+def test_any_since_is_taken_or_ignored(client: Client, finished: Interview, since: str) -> None:
+    address = f"/interviews/{finished.public_id}/report/?since={since}"
+    assert client.get(address, headers=HTMX).status_code in {200, 204}
+
+
+def test_an_interview_without_answers_has_a_report_that_says_so(client: Client, interview: Interview) -> None:
+    interview.status = Interview.Status.FINISHED
+    interview.save()
+    page = page_of(client, interview)
+    assert "no answer could be scored" in page
+    assert "In numbers" not in page
+
+
+def test_a_running_interview_has_no_report_yet(client: Client, interview: Interview) -> None:
+    assert (
+        client.get(f"/interviews/{interview.public_id}/report/").url == f"/interviews/{interview.public_id}/"
+    )

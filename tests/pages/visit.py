@@ -1,0 +1,82 @@
+"""A visitor of the site: through Django's client, or a real browser before a real server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from apps.interviews.models import Interview, Template
+from apps.privacy.notice import notice_for
+
+ROOT = Path(__file__).resolve().parents[2]
+SERVED_WITHIN_S = 90
+
+
+def choose(client: Client, template: Template) -> Interview:
+    """Pick an interview on the landing page."""
+    response = client.post(f"/practice/{template.public_id}/")
+    assert response.status_code == 302
+    return Interview.objects.get(public_id=response.url.split("/")[2])
+
+
+def consent_to(client: Client, template: Template) -> Interview:
+    interview = choose(client, template)
+    body = {"agree": "yes", "notice_version": notice_for("en").version}
+    response = client.post(f"/interviews/{interview.public_id}/notice/", body)
+    assert response.status_code == 302
+    interview.refresh_from_db()
+    return interview
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The whole site as `runserver` brings it up, with its own database, Redis and worker."""
+    folder = tmp_path_factory.mktemp("site")
+    port = _free_port()
+    unset = {"REDIS_URL", "DATABASE_URL", "LLM_URLS", "LLM_MODEL", "ALLOWED_ORIGINS", "RUN_MAIN"}
+    env = {name: value for name, value in os.environ.items() if name not in unset}
+    env |= {"VAR_DIR": str(folder), "MODELS_DIR": str(settings.MODELS_DIR), "DEBUG": "1"}
+    manage = [sys.executable, str(ROOT / "manage.py")]
+    for command in (["migrate", "-v", "0"], ["demo"]):
+        subprocess.run([*manage, *command], env=env, check=True, capture_output=True, timeout=120)
+    with (folder / "server.log").open("w") as log:
+        server = subprocess.Popen(
+            [*manage, "runserver", "--noreload", f"127.0.0.1:{port}"], env=env, stdout=log, stderr=log
+        )
+    address = f"http://127.0.0.1:{port}"
+    wait_until_served(address + "/readyz", folder / "server.log", server)
+    yield address
+    server.send_signal(signal.SIGINT)
+    server.wait(timeout=30)
+
+
+def wait_until_served(url: str, log: Path, server: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + SERVED_WITHIN_S
+    while time.monotonic() < deadline:
+        assert server.poll() is None, log.read_text()
+        try:
+            with urlopen(url, timeout=2) as response:
+                if response.status == 200:
+                    return
+        except (URLError, OSError):
+            pass
+        time.sleep(0.25)
+    pytest.fail(f"{url} not served within {SERVED_WITHIN_S} s:\n{log.read_text()}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
