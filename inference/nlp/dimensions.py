@@ -78,7 +78,8 @@ def _relevance(features: Features) -> tuple[float, Iterable[Mark]]:
         return min(2.0, 10 * features.relevance.value * 0.4), ()
     value = 10 * features.relevance.value
     if features.form == "motive":
-        return min(value, _motive_point(features)), found(features, "REASON") or marks
+        # Reasons of one's own come in any words: being off topic was settled before.
+        return min(value + 3.0, _motive_point(features)), found(features, "REASON") or marks
     if features.form in ("fact", "yes_no"):
         return max(value, 6.0) + (1.5 if _detailed(features) else 0.0), marks
     if features.form in ("design", "explain"):
@@ -105,7 +106,8 @@ def _story_relevance(features: Features, value: float) -> float:
 
 def _motive_point(features: Features) -> float:
     """Reasons that fit any employer touch the question; reasons of one's own answer it."""
-    third = found(features, "SPECIFIC") or [mark for mark in features.marks if mark.measured or mark.outcome]
+    shown = [mark for mark in features.marks if mark.measured or mark.outcome]
+    third = found(features, "SPECIFIC") or shown or (found(features, "EXAMPLE") and features.acts)
     own = bool(_own(features, "OWN_PROOF")) + bool(_own(features, "GOAL_OF_SPEAKER")) + bool(third)
     generic = bool(found(features, "GENERIC_PRAISE")) and not found(features, "SPECIFIC")
     if features.substance.words < 8:

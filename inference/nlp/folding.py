@@ -21,12 +21,14 @@ QUOTE_CHARS = 160
 Span = tuple[int, int]
 
 
+# Invisible marks, lone surrogates, accents that stand apart, private signs.
+_DROPPED = frozenset(("Cf", "Cs", "Mn", "Co"))
+
+
 @lru_cache(maxsize=8192)
 def _fold_char(char: str) -> str:
-    if unicodedata.category(char) in ("Cf", "Cs", "Mn", "Co"):
-        return ""
     folded = unicodedata.normalize("NFKC", char).lower().translate(_PLAIN)
-    return "".join(part for part in folded if unicodedata.category(part) not in ("Cf", "Cs", "Mn"))
+    return "".join(part for part in folded if unicodedata.category(part) not in _DROPPED)
 
 
 @dataclass(frozen=True, slots=True)

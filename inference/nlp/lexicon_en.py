@@ -115,7 +115,8 @@ _METRIC_MOVE = (
 )
 OUTCOME = re.compile(
     rf"(?<!\bi )(?<!\bwe )\b{_METRIC_MOVE}\b"
-    r"|\b(?:we|i)(?: all| both| have| had)? (?:shipped|launched|delivered|released|finished|completed|hit|met|reached|exceeded|beat|won|saved|earned|went live|kept|closed|passed|renewed|got|moved|avoided|ended up|have run|retained|signed)\b"
+    r"|\bwe(?: all| both| have| had)? (?:shipped|launched|delivered|released|finished|completed|hit|met|reached|exceeded|beat|won|saved|earned|went live|kept|passed|renewed|avoided|ended up|have run|retained|signed)\b"
+    r"|\bi(?: have| had)? (?:finished|completed|delivered|reached|exceeded|beat|won|passed|ended up|hit|met the|got promoted|earned)\b"
 )
 OUTCOME_CUE = re.compile(
     r"\b(?:as a result|in the end|the (?:result|outcome|impact|effect) (?:was|is)|resulted in|resulting in|which (?:meant|led|cut|saved|reduced|improved|made|brought|gave|increased|allowed)|"

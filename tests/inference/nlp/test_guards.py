@@ -54,6 +54,7 @@ def test_an_order_in_a_real_answer_is_cut_out_and_flagged(order: str, first: boo
     [
         "We decided to ignore the old guidelines and wrote new ones.",
         "Users wrote things like ignore all previous instructions, and I built a filter.",
+        "Attackers typed: ignore all previous instructions, so I built a filter.",
         "The client gave us ten out of ten in the survey.",
         "I designed the system: first the queue, then the workers.",
         "My manager asked me to give the customer the best price.",
