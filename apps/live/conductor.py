@@ -9,13 +9,20 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from apps.interviews.models import Turn
-from apps.interviews.selectors import AskedTurn, course_for_interview, events_after
+from apps.interviews.selectors import (
+    AskedTurn,
+    course_for_interview,
+    events_after,
+    standing_of_interview,
+)
 from apps.interviews.services.live import (
     Seat,
+    Superseded,
     event_append,
     turn_epoch_keep,
     turn_open,
@@ -171,7 +178,11 @@ class Conductor:
         answer.seal()
         kept = await self._keep_audio(answer)
         verdict = Verdict(outcome, kept, answer.rev, last_turn=self._finishing)
-        step = await insist(verdict_record, seat=self._place.seat, verdict=verdict)
+        try:
+            step = await insist(verdict_record, seat=self._place.seat, verdict=verdict)
+        except Superseded:
+            await insist(self._forget_if_erased, kept)
+            raise
         if not answer.matches(kept.recording.sha256):
             logger.error("answer %d: the page's checksum is not the recording's", answer.number)
             self._setting.observe("checksum_mismatch", 1)
@@ -204,9 +215,7 @@ class Conductor:
         pcm: list[bytes] = []
         announced: list[ev.Event] = []
         if resumed is None:
-            announced = await insist(
-                turn_open, seat=self._place.seat, turn=_turn(step, spool), events=step.announced()
-            )
+            announced = await self._announce(step, spool)
         else:
             events = await in_database(events_after, interview_id=self._place.seat.interview_id, eid=0)
             past = [event for event in events if getattr(event, "turn", None) == step.number]
@@ -218,6 +227,23 @@ class Conductor:
         self._answer = answer
         for event in announced if hello is None else ():  # with a hello, they come with the replay
             self._tell(event)
+
+    async def _announce(self, step: Step, spool: Spool) -> list[ev.Event]:
+        try:
+            return await insist(
+                turn_open, seat=self._place.seat, turn=_turn(step, spool), events=step.announced()
+            )
+        except Superseded:
+            await asyncio.to_thread(spool.remove if spool.next == 0 else spool.close)
+            raise
+
+    def _forget_if_erased(self, kept: Kept) -> None:
+        """An interview erased while its answer was written leaves no recording behind."""
+        if kept.path and standing_of_interview(interview_id=self._place.seat.interview_id) is None:
+            wav = self._place.media_root / kept.path
+            wav.unlink(missing_ok=True)
+            with suppress(OSError):
+                wav.parent.rmdir()
 
     def _spool_for(self, number: int, hello: Hello | None) -> Spool:
         """The turn's spool. A page that holds the whole answer from another epoch uploads it again (W5)."""

@@ -150,6 +150,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             if isinstance(failure, Superseded):
                 return Refused(CloseCode.SUPERSEDED, "a newer page took over, or the interview is gone")
         logger.error("live socket failed", exc_info=failures)
+        self._tell(ev.Problem(code="server_error"))
         return Refused(CloseCode.ERROR, "failed")
 
     async def _serve(self) -> None:

@@ -15,6 +15,8 @@ from inference import events as ev
 
 CAPACITY = 512
 PIECE_EVERY_S = 0.02  # at most 50 pieces of growing text a second
+JOINED_AT_MOST = 3  # the rules say everything at once: it still grows before the eye
+BACKLOG = 64  # beyond it, catching up matters more
 
 Outgoing = ToPage | ev.Event
 _PartKey = tuple[int, int, str, str | None]
@@ -26,6 +28,7 @@ class Outbox:
         self._capacity = capacity
         self._entries: deque[Outgoing] = deque()
         self._ready = asyncio.Event()
+        self._joined = 0  # pieces in the last entry
         self._piece_of: _PartKey | None = None
         self._piece_at = 0.0
 
@@ -39,6 +42,7 @@ class Outbox:
         if len(self._entries) >= self._capacity:
             self._drop_one()
         self._entries.append(message)
+        self._joined = 1
         self._ready.set()
 
     async def take(self) -> str:
@@ -64,10 +68,15 @@ class Outbox:
                 self._forget_partials(message.turn)
             case ev.FeedbackDelta() if self._entries:
                 last = self._entries[-1]
-                if isinstance(last, ev.FeedbackDelta) and _part_of(last) == _part_of(message):
+                if isinstance(last, ev.FeedbackDelta) and self._joins(last, message):
                     self._entries[-1] = delta_joined(last, message)
+                    self._joined += 1
                     return True
         return False
+
+    def _joins(self, last: ev.FeedbackDelta, piece: ev.FeedbackDelta) -> bool:
+        few = self._joined < JOINED_AT_MOST or len(self._entries) > BACKLOG
+        return few and _part_of(last) == _part_of(piece)
 
     def _replaced(self, ack: Ack) -> bool:
         for at, queued in enumerate(self._entries):

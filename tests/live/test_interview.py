@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 
 from apps.interviews.models import Interview, Turn
+from apps.interviews.services.live import Seat
+from apps.live.answer import AnswerSetting
+from apps.live.conductor import Conductor, Place
+from apps.live.frames import encode_frame
+from apps.live.recorder import Kept
+from apps.live.spool import Recording
+from apps.live.spool_sync import SpoolSync
 from apps.ops.models import Job
+from inference.observe import ignore
+from inference.ports import Engines
 from tests.live.stack import ANSWER, Page, Person, Server, wait_until
 from tests.live.wire import silence, speech
 
@@ -239,8 +248,6 @@ def test_audio_at_another_rate_is_noticed_within_four_seconds(server: Server) ->
     with Page(server, person) as page:
         page.hello()
         page.until("answer.opened")
-        from apps.live.frames import encode_frame
-
         for seq in range(20):  # 300 ms of samples for each 100 ms of capture: 48 kHz sent as 16 kHz
             raw = encode_frame(silence(0.3), answer=1, seq=seq, capture_us=seq * 100_000)
             page.socket.send(raw)
@@ -266,6 +273,19 @@ def test_nothing_that_was_said_is_in_the_log(server: Server) -> None:
     assert page.person.token not in server.log.read_text()
 
 
+def test_an_interview_erased_in_the_middle_of_its_last_words_leaves_no_recording(server: Server) -> None:
+    person = Person(questions=1)
+    with Page(server, person) as page:
+        page.hello()
+        page.until("answer.opened")
+        page.stream(SPOKEN)
+        page.acked(19)
+        Interview.objects.filter(pk=person.interview.pk).delete()
+        page.end(SPOKEN)
+        assert page.close_code() in {4403, 4409}
+    assert not list((server.folder / "media").rglob(f"*{person.interview.public_id.hex}*/*"))
+
+
 def test_the_spool_folder_is_nobody_elses(server: Server) -> None:
     person = Person(questions=1)
     with Page(server, person) as page:
@@ -273,3 +293,20 @@ def test_the_spool_folder_is_nobody_elses(server: Server) -> None:
         folder = Path(server.folder / "spool" / person.interview.public_id.hex)
         wait_until(folder.exists)
         assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_recording_written_while_the_interview_was_erased_is_taken_away(server: Server) -> None:
+    person = Person(questions=1)
+    place = Place(Seat(person.interview.pk, 1), server.folder / "spool", server.folder / "media", "a/b")
+    engines = Engines(None, None, None)
+    setting = AnswerSetting(engines, "en", follow_ups=False, observe=ignore)
+    conductor = Conductor(place, setting, SpoolSync(), print)
+    wav = server.folder / "media" / "a" / "b" / "0001.wav"
+    wav.parent.mkdir(parents=True)
+    wav.write_bytes(b"RIFF")
+    kept = Kept("a/b/0001.wav", Recording("", 0.1, 1))
+    conductor._forget_if_erased(kept)
+    assert wav.exists()  # only taken over by a newer page: the recording is its answer's
+    Interview.objects.filter(pk=person.interview.pk).delete()
+    conductor._forget_if_erased(kept)
+    assert not wav.parent.exists()

@@ -64,6 +64,24 @@ async def test_a_parts_first_piece_never_waits_and_later_ones_are_joined() -> No
     assert (first["value"], first["quotes"]) == (6.0, ["q"])
 
 
+async def test_text_that_comes_all_at_once_still_grows_in_small_steps() -> None:
+    outbox = Outbox()
+    for number in range(30):
+        outbox.put(detail(f"w{number} "))
+    began = time.monotonic()
+    texts = [message["text"] for message in await taken(outbox)]
+    assert len(texts) == 10
+    assert "".join(texts) == "".join(f"w{number} " for number in range(30))
+    assert time.monotonic() - began < 2
+
+
+async def test_a_long_backlog_is_joined_without_limit() -> None:
+    outbox = Outbox(capacity=80)
+    for number in range(2_000):
+        outbox.put(detail(f"{number} "))
+    assert len(outbox) < 80
+
+
 async def test_a_full_outbox_gives_partials_up_and_then_the_reader() -> None:
     outbox = Outbox(capacity=3)
     outbox.put(partial("a"))
