@@ -71,9 +71,9 @@ def test_utterances_are_decoded_with_low_priority_and_put_back_in_order() -> Non
 
 
 def test_an_unsure_second_decode_does_not_replace_sure_live_words() -> None:
-    live = (heard(1, "I cached the catalogue.", 0.0, 2.0),)
-    reading = read(engines(""), GivenAnswer(1, QUESTION, "I cached the catalogue.", live, bytes(2 * SECOND)))
-    assert reading.transcript == "I cached the catalogue."
+    live = (heard(1, "I cached the catalogue.", 0.0, 3.0), heard(2, "And it hell.", 3.5, 4.5))
+    reading = read(engines("", "And it held."), GivenAnswer(1, QUESTION, "x", live, bytes(5 * SECOND)))
+    assert reading.transcript == "I cached the catalogue. And it held."
     assert reading.decoded[0].transcript.text == ""
 
 
@@ -192,11 +192,30 @@ def test_a_second_run_changes_nothing_and_announces_nothing(redis: str, settings
     no_model(settings)
     interview, turn = interview_with(input="text")
     job = analysed(interview)
-    first = Score.objects.get(turn=turn, stage="deep").created_at
+    Score.objects.filter(turn=turn, stage="deep").update(weakness="as it was")
     Job.objects.filter(pk=job.pk).update(status="queued")
     assert analysed(interview).status == "done"
-    assert Score.objects.get(turn=turn, stage="deep").created_at == first
+    assert Score.objects.get(turn=turn, stage="deep").weakness == "as it was"
     assert interview.events.count() == 1
+
+
+@pytest_db
+def test_a_run_that_lost_its_lease_writes_nothing(
+    redis: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_model(settings)
+    interview, _ = interview_with(input="text")
+    read_turn = tasks._read
+
+    def read_while_another_takes_over(*args: Any) -> Any:
+        reading = read_turn(*args)
+        Job.objects.update(fence=99)
+        return reading
+
+    monkeypatch.setattr(tasks, "_read", read_while_another_takes_over)
+    assert analysed(interview).status == "running"
+    assert list(Score.objects.values_list("stage", flat=True)) == ["live"]
+    assert Report.objects.get().status == "live"
 
 
 @pytest_db

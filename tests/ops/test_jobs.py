@@ -107,6 +107,7 @@ def test_a_job_whose_holders_all_vanished_is_buried_with_a_reason() -> None:
     for _ in range(3):
         leased(job)
         holder_vanished(job)
+    assert job_lease(job_id=job.pk) is None
     assert [buried.pk for buried in jobs_expired_bury()] == [job.pk]
     assert status(job) == ("dead", "worker lost")
     assert jobs_expired_bury() == []
@@ -148,7 +149,8 @@ def test_messages_still_waiting_are_not_multiplied() -> None:
     rung_long_ago()
     holder_vanished(vanished)
     assert [job.pk for job in jobs_to_ring(all_queued=False)] == [vanished.pk]
-    Job.objects.update(published_at=timezone.now(), leased_until=timezone.now() - timedelta(seconds=60))
+    now = timezone.now()
+    Job.objects.update(published_at=now - timedelta(seconds=30), leased_until=now - timedelta(seconds=60))
     assert jobs_to_ring(all_queued=False) == []
 
 
@@ -211,3 +213,6 @@ def test_a_job_rings_after_the_commit_and_not_before(
         job = enqueued()
         assert rings == []
     assert rings == [(job.pk, 2)]
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
+        enqueued()
+    assert len(rings) == 1
