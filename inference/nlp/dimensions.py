@@ -107,8 +107,9 @@ def _story_relevance(features: Features, value: float) -> float:
 def _motive_point(features: Features) -> float:
     """Reasons that fit any employer touch the question; reasons of one's own answer it."""
     shown = [mark for mark in features.marks if mark.measured or mark.outcome]
-    third = found(features, "SPECIFIC") or shown or (found(features, "EXAMPLE") and features.acts)
-    own = bool(_own(features, "OWN_PROOF")) + bool(_own(features, "GOAL_OF_SPEAKER")) + bool(third)
+    episode = any(m.situation for m in features.marks) and any(m.actor == "i" for m in features.acts)
+    third = bool(found(features, "SPECIFIC") or shown or episode)
+    own = bool(_own(features, "OWN_PROOF")) + bool(_own(features, "GOAL_OF_SPEAKER")) + third
     generic = bool(found(features, "GENERIC_PRAISE")) and not found(features, "SPECIFIC")
     if features.substance.words < 8:
         own = min(own, 1)
