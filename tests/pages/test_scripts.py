@@ -49,10 +49,12 @@ const count = Math.round(a.rate * a.seconds);
 const input = Float32Array.from({ length: count }, (_, i) => Math.sin(2 * Math.PI * a.hz * i / a.rate));
 const resampler = new m.Resampler(a.rate);
 const output = [];
-for (let at = 0; at < count; at += a.block) output.push(...resampler.process(input.subarray(at, at + a.block)));
+for (let at = 0; at < count; at += a.block) {
+  output.push(...resampler.process(input.subarray(at, at + a.block)));
+}
 const middle = output.slice(4000, 12000);
-return { length: output.length, rms: Math.sqrt(middle.reduce((sum, one) => sum + one * one, 0) / middle.length),
-  head: output.slice(0, 2000) };
+const energy = middle.reduce((sum, one) => sum + one * one, 0);
+return { length: output.length, rms: Math.sqrt(energy / middle.length), head: output.slice(0, 2000) };
 """
 
 
@@ -157,7 +159,8 @@ async def test_a_full_memory_stops_recording_and_says_so(page: Page) -> None:
 
 async def test_muted_time_is_marked_as_a_gap(page: Page) -> None:
     assert await uplink(page, """
-        welcome(1, 0); up.capture(frame(0), 0); up.gap(); up.capture(frame(1), 5000); up.capture(frame(2), 5100);
+        welcome(1, 0); up.capture(frame(0), 0); up.gap();
+        up.capture(frame(1), 5000); up.capture(frame(2), 5100);
         return flags();
     """) == [0, DISCONTINUITY, 0]  # fmt: skip
 

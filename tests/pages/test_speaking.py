@@ -1,4 +1,4 @@
-"""An interview in a real browser before the real site: a voice from a recording, to the score and the report."""
+"""An interview in a real browser before the real site: from a recorded voice to score and report."""
 
 from __future__ import annotations
 

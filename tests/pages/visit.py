@@ -58,6 +58,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     address = f"http://127.0.0.1:{port}"
     wait_until_served(address + "/readyz", folder / "server.log", server)
     yield address
+    assert server.poll() is None, (folder / "server.log").read_text()[-4000:]
     server.send_signal(signal.SIGINT)
     server.wait(timeout=30)
 
