@@ -45,7 +45,7 @@ class Score(models.Model):
 
 
 class Evidence(models.Model):
-    """One dimension of a score. Quotes: [{text, start_s|null, end_s|null}], exact substrings of the transcript."""
+    """One dimension of a score. Quotes: [{text, start_s|null, end_s|null}], substrings of the transcript."""
 
     score = models.ForeignKey(Score, on_delete=models.CASCADE, related_name="evidence")
     dimension = models.CharField(max_length=12)
