@@ -178,6 +178,22 @@ def test_the_recording_is_a_finite_wav_with_the_hash_of_its_samples(tmp_path: Pa
     assert not spool.path.exists()
 
 
+def test_what_the_disk_failed_to_sync_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken_disk(fd: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    spool = open_spool(tmp_path, 1)
+    spool.append(frames(numbered_pcm(1))[0])
+    with monkeypatch.context() as broken:
+        broken.setattr("os.fsync", broken_disk)
+        with pytest.raises(OSError, match="Input/output"):
+            spool.flush()
+    assert (spool.kept, spool.path.stat().st_size) == (0, FILE_HEADER_BYTES)
+    spool.flush()
+    assert (spool.kept, pcm_of(spool)) == (1, numbered_pcm(1))
+    spool.close()
+
+
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     if os.geteuid() != 0:
