@@ -87,7 +87,7 @@ class Decoder:
     def decode(self, speech: Speech, chinese_full: bool = False) -> Transcript:
         """Read the speech; if a guard doubts it, once more with the other window and no terms.
 
-        `chinese_full` gives Chinese the 30 s window from the start: it loses more to the cut one.
+        `chinese_full` gives Chinese the 30 s window from the start.
         """
         began = time.perf_counter()
         samples = np.frombuffer(speech.pcm, "<i2").astype(np.float32) / 32768.0

@@ -7,6 +7,7 @@ The model is the file inside faster-whisper, found without importing that packag
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
@@ -147,6 +148,8 @@ class _Model:
     """
 
     def __init__(self, path: Path) -> None:
+        # onnxruntime's wheels report to their maker unless told not to before they are loaded.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import numpy as np  # noqa: PLC0415 - only processes that listen pay for the engine's memory
         import onnxruntime  # noqa: PLC0415
 

@@ -301,6 +301,19 @@ async def test_closing_answers_everybody_and_leaves_no_process(model_dir: Path) 
         await recognizer.transcribe(Speech(TAIL, "en"), FINAL)
 
 
+@pytest.mark.parametrize("after_s", [0.0, 0.02, 0.5])
+async def test_closing_while_the_model_loads_does_not_hang(model_dir: Path, after_s: float) -> None:
+    recognizer = FasterWhisperRecognizer(RecognizerConfig(model_dir))
+    asked = asyncio.create_task(recognizer.transcribe(Speech(TAIL, "en"), FINAL))
+    await asyncio.sleep(after_s)
+    async with asyncio.timeout(10):
+        await recognizer.aclose()
+    if after_s:
+        with pytest.raises(EngineUnavailable):
+            await asked
+    asked.cancel()
+
+
 async def refused(model_dir: Path | None) -> str:
     recognizer = FasterWhisperRecognizer(RecognizerConfig(model_dir))
     try:

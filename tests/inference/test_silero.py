@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 import wave
@@ -110,6 +111,14 @@ def test_listening_never_imports_the_recogniser() -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+def test_the_engine_reports_to_nobody(tmp_path: Path) -> None:
+    """onnxruntime 1.32 keeps a device id and a queue of events under the home folder and sends them."""
+    code = "from inference.adapters.silero import SileroVoiceDetector; SileroVoiceDetector()"
+    home = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": os.environ["PATH"]}
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=home, check=True)
+    assert [path for path in tmp_path.rglob("*") if "onnxruntime" in path.name] == []
 
 
 def test_the_clips_are_16_khz_mono() -> None:
