@@ -101,3 +101,9 @@ def test_folding_keeps_the_way_back_to_the_original() -> None:
     assert folded.quote(2, 7) == "ﬁxed"
     start = folded.text.index("请")
     assert folded.quote(start, start + 2) == "請看"
+
+
+def test_a_dimension_without_words_to_show_stays_low() -> None:
+    clarity = judged("I am a rather proactive person in most of my days.").dimensions[-1]
+    assert clarity.quotes == ()
+    assert clarity.value <= 3.5
