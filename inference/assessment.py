@@ -70,7 +70,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class DimensionScore:
-    """One rubric dimension: 0-10 with one decimal, exact quotes from the answer, a comment for the speaker."""
+    """One rubric dimension: 0-10 with one decimal, exact quotes from the answer, a comment to the speaker."""
 
     dimension: Dimension
     value: float

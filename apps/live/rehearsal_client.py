@@ -61,6 +61,7 @@ async def rehearse_through(
     url: str, pcm: bytes, question: QuestionSpec, summary: Summary
 ) -> AsyncIterator[tuple[float, ev.Event]]:
     """Yield (at_s, event) from the server at `url`. Raises UrlRefused."""
+    origin = _origin(url)
     interview, cookie, ticket = await sync_to_async(_prepare)(question)
     try:
         address = f"{url.rstrip('/')}/ws/interviews/{interview.public_id}/"
@@ -69,7 +70,7 @@ async def rehearse_through(
                 address,
                 subprotocols=[SUBPROTOCOL],  # type: ignore[list-item]
                 additional_headers={"Cookie": f"{settings.SESSION_COOKIE_NAME}={cookie}"},
-                origin=_origin(url),  # type: ignore[arg-type]
+                origin=origin,  # type: ignore[arg-type]
                 open_timeout=CONNECT_S,
                 max_size=None,
             ) as socket:

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from django.core.management.base import CommandError
 
+from apps.live.intake import CATCH_UP
 from apps.live.rehearsal_client import UrlRefused, rehearse_through
 from apps.ops.command import PlainCommand
 from apps.ops.engine_settings import llm_config, recognizer_config, speech_model
@@ -64,6 +65,10 @@ class Command(PlainCommand):
         question = _question(options)
         summary = Summary(options["speed"])
         if options["url"]:
+            if options["speed"] > CATCH_UP:
+                raise CommandError(
+                    f"With --url use --speed up to {CATCH_UP:g}: a server takes no more.", returncode=2
+                )
             events = rehearse_through(options["url"], pcm, question, summary)
             await self._print(events, options)
         else:
