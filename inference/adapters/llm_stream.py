@@ -7,7 +7,6 @@ carry any text of a prompt, a reply or an error body.
 from __future__ import annotations
 
 import asyncio
-import logging
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 from contextlib import suppress
@@ -43,9 +42,6 @@ RAW_BYTES_PER_BYTE = 16
 MAX_CONNECTIONS = 256  # far above what the gate in front lets through; a bound all the same
 DRAIN_S = 0.1
 DRAIN_CHUNKS = 8
-
-# The SDK writes whole requests to its log at DEBUG, where no prompt may be.
-logging.getLogger("openai").setLevel(logging.WARNING)
 
 
 class LlmUnavailable(EngineUnavailable):
@@ -153,7 +149,7 @@ def _refusal(response: httpx2.Response) -> LlmUnavailable | None:
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds; the header's other form, a date, counts as no time named."""
     value = headers.get("retry-after", "")
-    return float(value) if value.isascii() and value.isdigit() and len(value) < 8 else None
+    return float(value) if value.isascii() and value.isdigit() else None
 
 
 def http_client(config: LlmConfig) -> httpx2.AsyncClient:

@@ -158,7 +158,7 @@ class _Reply:
             self._observe("llm_first_token_s", asyncio.get_running_loop().time() - started)
 
     def _read(self, delta: Delta) -> Iterator[AssessmentPiece]:
-        self._judgement.model = self._model or delta.model[:MAX_MODEL_CHARS]
+        self._judgement.model = self._model or _name_of(delta.model)
         try:
             events = self._parser.feed(delta.text)
         except JsonError as error:
@@ -169,6 +169,11 @@ class _Reply:
     def _check_end(self) -> None:
         if not self._parser.complete:
             raise LlmUnavailable("broken_off" if self._parser.begun else "invalid")
+
+
+def _name_of(model: str) -> str:
+    """As a server reports it; some report the path of a file, which is nobody's business."""
+    return (model.rsplit("/", 1)[-1] if model.startswith("/") else model)[:MAX_MODEL_CHARS]
 
 
 def _messages(prompt: Prompt) -> list[ChatCompletionMessageParam]:

@@ -135,9 +135,10 @@ async def assessor(
     bound: Bound = by_rules,
     **limits: float,
 ) -> AsyncIterator[OpenAiAssessor]:
-    """An assessor over these servers with the default limits, except those given."""
+    """An assessor over these servers, in no hurry except where limits are given."""
+    unhurried = {"connect_s": 10.0, "first_token_s": 10.0, "between_tokens_s": 10.0, "total_s": 20.0}
     urls = tuple(server if isinstance(server, str) else server.url for server in servers)
-    built = OpenAiAssessor(LlmConfig(urls=urls, model="judge", **limits), bound, observe)  # type: ignore[arg-type]
+    built = OpenAiAssessor(LlmConfig(urls=urls, model="judge", **(unhurried | limits)), bound, observe)  # type: ignore[arg-type]
     try:
         yield built
     finally:

@@ -203,10 +203,19 @@ async def test_escapes_and_split_characters_arrive_whole() -> None:
     assert weakness_of(pieces) == result(pieces).weakness == weakness
 
 
-async def test_without_a_model_in_the_settings_the_server_names_its_own() -> None:
-    async with scripted_server(stream(as_json(reply()))) as server:
+@pytest.mark.parametrize(
+    ("reported", "named"),
+    [
+        ("scripted-1", "scripted-1"),
+        ("Qwen/Qwen2-7B", "Qwen/Qwen2-7B"),
+        ("/srv/models/judge.gguf", "judge.gguf"),
+    ],
+)
+async def test_without_a_model_in_the_settings_the_server_names_it(reported: str, named: str) -> None:
+    script = [head(), event({"content": as_json(reply())}, model=reported), LAST]
+    async with scripted_server(script) as server:
         llm = OpenAiAssessor(LlmConfig(urls=(server.url,)), by_rules)
         pieces = await collect(llm)
         await llm.aclose()
-    assert result(pieces).model == "scripted-1"
+    assert result(pieces).model == named
     assert score_of(pieces) == 7.5

@@ -122,7 +122,7 @@ NUMBERS = [
     "7.",
     ".5",
 ]
-NUMBERS += ["9" * 5_000, "0x7", "[7.5]", '{"a":7}', "[" * 100_000, '{"a":' * 100_000, ""]
+NUMBERS += ["9" * 5_000, "7." + "5" * 5_000, "0x7", "[7.5]", '{"a":7}', "[" * 100_000, '{"a":' * 100_000, ""]
 
 
 @pytest.mark.parametrize("number", NUMBERS, ids=lambda number: number[:12] or "nothing")
@@ -179,7 +179,10 @@ async def test_a_reply_out_of_the_schema_shows_nothing(text: str) -> None:
         GOOD.replace('"comment"', '"comment": "a", "comment"', 1),
         GOOD.replace("what you did", "what\nyou did"),
         GOOD.replace("what you did", "\\ud83d alone"),
+        GOOD.replace("what you did", "\\ude42 alone"),
         GOOD.replace("what you did", "\\x41"),
+        GOOD.replace('"comment": "This answers the question."', '"comment": ""'),
+        GOOD.replace('["Our checkout', '["a", "b", "c", "d", "e", "f", "Our checkout'),
         as_json(reply(weakness="")),
         as_json(reply(weakness=" \u200b ")),
         as_json(reply(weakness="说了做法，没有说结果。")),
@@ -191,7 +194,10 @@ async def test_a_reply_out_of_the_schema_shows_nothing(text: str) -> None:
         "comment twice",
         "raw line break",
         "half a character",
+        "other half",
         "unknown escape",
+        "empty comment",
+        "seven quotes",
         "no weakness",
         "invisible weakness",
         "other language",

@@ -6,6 +6,8 @@ import asyncio
 
 import pytest
 
+from inference.adapters.openai_llm import OpenAiAssessor
+from inference.config import LlmConfig
 from inference.ports import ScorePiece
 from tests.inference.llm.scripted_server import (
     DONE,
@@ -25,6 +27,7 @@ from tests.inference.llm.support import (
     UP_TO_WEAKNESS,
     Observed,
     assessor,
+    by_rules,
     collect,
     deaf_port,
     failure_of,
@@ -107,18 +110,15 @@ async def test_a_drip_within_one_token_is_also_bound_by_the_total() -> None:
 
 
 async def test_the_defaults_are_two_and_a_half_seconds_to_the_first_token_and_five_in_all() -> None:
-    async def silent() -> tuple[str, float]:
-        async with scripted_server([Ending.HANG]) as server, assessor(server) as llm:
+    async def left_after(script: Script) -> tuple[str, float]:
+        async with scripted_server(script) as server:
+            llm = OpenAiAssessor(LlmConfig(urls=(server.url,)), by_rules)
             failure, _, took_s = await failure_of(llm)
+            await llm.aclose()
         return failure.reason, took_s
 
-    async def dripping() -> tuple[str, float]:
-        drip = [head(), *[step for letter in '{"score":7.5' for step in (said(letter), 1.0)]]
-        async with scripted_server(drip) as server, assessor(server) as llm:
-            failure, _, took_s = await failure_of(llm)
-        return failure.reason, took_s
-
-    (first, first_s), (total, total_s) = await asyncio.gather(silent(), dripping())
+    drip = [head(), *[step for letter in '{"score":7.5' for step in (said(letter), 1.0)]]
+    (first, first_s), (total, total_s) = await asyncio.gather(left_after([Ending.HANG]), left_after(drip))
     assert (first, total) == ("first_token", "total")
     assert 2.4 < first_s < 3.0
     assert 4.9 < total_s < 5.5

@@ -40,7 +40,7 @@ async def test_a_full_server_is_busy_and_not_at_fault() -> None:
 
 async def test_a_full_server_is_asked_again_after_the_time_it_names() -> None:
     full = whole("429 Too Many Requests", extra="Retry-After: 1\r\n")
-    async with scripted_server(full, stream(GOOD)) as server, assessor(server) as llm:
+    async with scripted_server(full, stream(GOOD)) as server, assessor(server, total_s=5) as llm:
         assert result(await collect(llm)).score == 7.5
     first, second = server.exchanges
     assert 0.9 < second.at_s - first.at_s < 1.6
@@ -49,7 +49,7 @@ async def test_a_full_server_is_asked_again_after_the_time_it_names() -> None:
 @pytest.mark.parametrize("after", ["4", "86400", "Fri, 31 Dec 2027 23:59:59 GMT", "-1", "١", "9" * 400])
 async def test_a_full_server_is_not_waited_for_beyond_the_budget(after: str) -> None:
     full = whole("429 Too Many Requests", extra=f"Retry-After: {after}\r\n")
-    async with scripted_server(full) as server, assessor(server) as llm:
+    async with scripted_server(full) as server, assessor(server, total_s=5) as llm:
         failure, _, took_s = await failure_of(llm)
     assert failure.reason == "rate_limited"
     assert len(server.exchanges) == 1
@@ -123,13 +123,15 @@ async def test_after_the_first_piece_no_other_server_is_asked() -> None:
 
 
 async def test_all_servers_together_have_one_budget() -> None:
+    seen = Observed()
     async with (
         scripted_server([Ending.HANG]) as first,
         scripted_server([Ending.HANG]) as second,
         scripted_server([Ending.HANG]) as third,
-        assessor(first, second, third, first_token_s=0.4, total_s=0.7) as llm,
+        assessor(first, second, third, observe=seen, first_token_s=0.4, total_s=0.7) as llm,
     ):
         failure, _, took_s = await failure_of(llm)
     assert failure.reason == "total"
     assert (len(first.exchanges), len(second.exchanges), len(third.exchanges)) == (1, 1, 0)
+    assert seen.counts == {"llm_failed:first_token": 1, "llm_failed:total": 1}
     assert took_s < 1.2

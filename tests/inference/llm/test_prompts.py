@@ -6,7 +6,7 @@ import itertools
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference.assessment import DIMENSIONS, Answer, Language, QuestionSpec
@@ -17,7 +17,7 @@ from inference.schemas import REPLY_SCHEMA
 from tests.inference.llm.support import CHINESE, ENGLISH, WEIGHTS
 
 SPECIAL = re.compile(
-    r"<\|.*?\|>|</?\w+>|<<\w+>>|\[/?[A-Za-z_]{3,}\]|```|##+|^#\s|"
+    r"<\||\|>|</?\w+>|<<\w+>>|\[/?[A-Za-z_]{3,}\]|```|##+|^#\s|"
     r"\b(?:system|assistant|user|human|developer)\s*[:：]|(?:系统|助手|用户)\s*[:：]|【|】|▁",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -121,11 +121,13 @@ def test_a_prompt_has_exactly_the_special_tokens_of_its_template(language: Langu
         assert "\n" not in between[1]
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="<>|/[]{}:：#`【】▁ \n\u200b\U000e0041systemuserINST", max_size=80))
 def test_no_mixture_of_hostile_characters_makes_a_special_token(text: str) -> None:
     assert not SPECIAL.findall(clean(text).text)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_every_character_of_a_cleaned_text_knows_where_it_came_from(text: str) -> None:
     cleaned = clean(text)

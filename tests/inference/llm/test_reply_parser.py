@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import groupby, pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inference.adapters.llm_reply import (
@@ -20,6 +20,8 @@ from inference.adapters.llm_reply import (
 )
 from inference.adapters.partial_json import JsonError
 from tests.inference.llm.support import CHINESE_REPLY, GOOD, UP_TO_SCORE, as_json, reply
+
+UNHURRIED = settings(deadline=None)  # a busy machine is not a slow parser
 
 
 def joined(events: list[ReplyEvent]) -> list[object]:
@@ -44,6 +46,7 @@ def parsed(text: str, cuts: list[int]) -> list[object]:
     return joined(events)
 
 
+@UNHURRIED
 @given(
     st.sampled_from([GOOD, as_json(CHINESE_REPLY), json.dumps(CHINESE_REPLY)]),
     st.lists(st.integers(0, 5_000), max_size=60),
@@ -52,6 +55,7 @@ def test_any_cut_of_the_text_gives_the_same_reply(text: str, cuts: list[int]) ->
     assert parsed(text, cuts) == parsed(text, [])
 
 
+@UNHURRIED
 @given(st.integers(0, len(GOOD) - 1), st.integers(1, 6))
 def test_no_cut_end_of_a_reply_is_complete(end: int, size: int) -> None:
     parser = ReplyParser()
@@ -60,12 +64,14 @@ def test_no_cut_end_of_a_reply_is_complete(end: int, size: int) -> None:
     assert not parser.complete
 
 
+@UNHURRIED
 @given(st.floats(0, 10).map(lambda value: round(value, 3)))
 def test_every_score_from_0_to_10_is_read_as_one_decimal(value: float) -> None:
     events = ReplyParser().feed(f'{{"score": {value:.3f}, "weakness": ')
     assert events == [ScoreRead(round(float(f"{value:.3f}"), 1))]
 
 
+@UNHURRIED
 @given(st.text(max_size=300))
 def test_any_weakness_that_json_can_carry_is_read_or_refused_cleanly(weakness: str) -> None:
     parser = ReplyParser()
@@ -77,6 +83,7 @@ def test_any_weakness_that_json_can_carry_is_read_or_refused_cleanly(weakness: s
     assert parser.complete
 
 
+@UNHURRIED
 @given(st.text(max_size=200))
 def test_any_text_at_all_is_read_or_refused_cleanly(text: str) -> None:
     parser = ReplyParser()
