@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from inference.audio import AudioUnreadable
 from inference.config import LlmConfig, RecognizerConfig
+from inference.nlp.score import assess, warm_up
 from inference.observe import Observe, ignore
 from inference.ports import Assessor, Engines, EngineUnavailable, Recognizer, VoiceDetector
 
@@ -54,7 +55,8 @@ def build_engines(
 
 
 async def start_engines(engines: Engines) -> None:
-    """Load the speech model now. Raises EngineUnavailable with one line when it cannot be loaded."""
+    """Load the rules and the speech model now. Raises EngineUnavailable when the latter cannot be loaded."""
+    await asyncio.to_thread(warm_up)
     if engines.recognizer is not None:
         await engines.recognizer.start()
 
@@ -108,6 +110,5 @@ def _recognizer(config: RecognizerConfig, observe: Observe) -> Recognizer:
 
 def _assessor(config: LlmConfig, observe: Observe) -> Assessor:
     from inference.adapters.openai_llm import OpenAiAssessor  # noqa: PLC0415
-    from inference.nlp.score import assess  # noqa: PLC0415
 
     return OpenAiAssessor(config, assess, observe)
