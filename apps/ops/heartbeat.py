@@ -1,8 +1,7 @@
-"""A worker says in Redis that it lives; readiness reads it. Also ties its pool to the worker's own life."""
+"""A worker says in Redis that it lives; readiness reads it."""
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any
 
@@ -10,7 +9,6 @@ import redis
 from celery import signals
 
 from apps.ops.embedded import redis_client
-from apps.ops.supervisor import die_with_parent
 
 KEY = "viva:worker"
 EVERY_S = 5.0
@@ -32,9 +30,3 @@ def beat(sender: Any = None, **_: Any) -> None:
             client.set(KEY, "1", ex=STALE_S)
     except (redis.RedisError, OSError):
         return  # Celery reports a lost broker itself
-
-
-@signals.worker_process_init.connect  # type: ignore[untyped-decorator]
-def pool_process_started(**_: Any) -> None:
-    """billiard's child notices its parent's kill -9 only between tasks; the kernel does at once."""
-    die_with_parent(os.getppid())

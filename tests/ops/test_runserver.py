@@ -83,7 +83,11 @@ def test_after_kill_9_nothing_survives(tmp_path: Path) -> None:
         wait_for(lambda: not any("worker" in line for line in site.missing()), 30)
         family = site.family()
         assert len(family) >= 4
-    wait_for(lambda: not any(alive(pid) for pid in family), 3)
+    try:
+        wait_for(lambda: not any(alive(pid) for pid in family), 3)
+    finally:
+        for pid in filter(alive, family):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
