@@ -8,16 +8,15 @@ import { FeedbackPanel } from "./feedback.js";
 import { LevelMeter } from "./level.js";
 import { Microphone } from "./microphone.js";
 import { LiveSocket } from "./socket.js";
-import { showState } from "./status.js";
+import { showSaved, showState } from "./status.js";
 import { openElsewhere } from "./tab.js";
-import { AnswerTimer, clock } from "./timer.js";
+import { AnswerTimer } from "./timer.js";
 import { Transcript } from "./transcript.js";
 import { Typing } from "./typing.js";
 import { WakeLock } from "./wake.js";
 
 const SAMPLES_PER_S = 16000;
-const REPORT_AFTER_MS = 5000;
-const BEHIND_FRAMES = 20;
+const REPORT_AFTER_MS = 5000; // time to read the last feedback
 
 class LivePage {
   /** @param {DOMStringMap} page */
@@ -43,7 +42,7 @@ class LivePage {
     this.earlier = new EarlierAnswers();
     this.timer = new AnswerTimer(part("time-left"), (left) => say("time_left", { left }));
     this.level = new LevelMeter(part("microphone"));
-    this.typing = new Typing((text) => this.sendText(text));
+    this.typing = new Typing((text) => this.sendText(text), () => this.feedback.open(false));
     this.wake = new WakeLock();
     this.microphone = new Microphone(page.worklet || "", {
       onFrame: (pcm, captureUs, flushed) => this.captured(pcm, captureUs, flushed),
@@ -61,6 +60,7 @@ class LivePage {
         owedS: () => this.answering.uplink.owedS,
       },
     );
+    /** @type {Answering} */
     this.answering = new Answering(this.socket, () => this.microphone.flush());
     this.handlers = this.eventHandlers();
   }
@@ -99,6 +99,7 @@ class LivePage {
     this.show();
   }
 
+  /** @returns {Record<string, unknown>} */
   hello() {
     const { uplink } = this.answering;
     return {
@@ -257,15 +258,7 @@ class LivePage {
       this.facts.full = uplink.full;
       this.show();
     }
-    this.showSaved();
-  }
-
-  showSaved() {
-    const { uplink } = this.answering;
-    const behind = uplink.unsaved > BEHIND_FRAMES;
-    const savedS = (uplink.acked * this.frameMs) / 1000;
-    const text = !uplink.acked ? "" : behind ? say("saved_up_to", { time: clock(savedS) }) : say("saved");
-    if (part("saved").textContent !== text) part("saved").textContent = text;
+    showSaved(uplink, this.frameMs);
   }
 
   /** @param {import("./microphone.js").Problem | null} problem @param {string} device */
@@ -298,6 +291,7 @@ class LivePage {
   /** @param {boolean} typing */
   type(typing) {
     this.facts.typing = typing;
+    if (typing) this.feedback.open(false);
     this.typing.show(typing, this.words.text);
     this.socket.tell({ type: "input", mode: typing ? "text" : "voice" });
     if (typing) this.microphone.mute(true);

@@ -36,8 +36,10 @@ document.addEventListener("timeupdate", (event) => {
   if (playing && event.target === playing.audio && playing.audio.currentTime >= playing.end) stop();
 }, true);
 
-const print = document.getElementById("print");
-if (print) {
-  print.hidden = false;
-  print.addEventListener("click", () => globalThis.print());
+const button = document.getElementById("print");
+if (button) {
+  button.hidden = false;
+  button.addEventListener("click", () => globalThis.print());
 }
+
+export {}; // a module: its names are its own

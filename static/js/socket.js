@@ -44,8 +44,9 @@ export class LiveSocket {
     this.retryTimer = 0;
     this.watchTimer = 0;
     this.heardAt = 0;
+    this.beatAt = 0;
     addEventListener("online", () => this.#hurry());
-    addEventListener("offline", () => !this.over && this.handlers.onLink("offline"));
+    addEventListener("offline", () => !this.over && this.round > 0 && this.handlers.onLink("offline"));
   }
 
   connect() {
@@ -183,10 +184,12 @@ export class LiveSocket {
     }, Math.random() * spreadMs);
   }
 
+  /** The network is back: the old connection may be dead without having said so. */
   #hurry() {
-    if (this.over || this.welcomed) return;
+    if (this.over || this.round === 0) return;
     clearTimeout(this.retryTimer);
     this.attempt = 0;
+    this.#drop();
     this.#open();
   }
 

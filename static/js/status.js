@@ -1,5 +1,8 @@
 // The state in words beside the microphone: one sentence, chosen from what is true right now.
 import { part, say } from "./catalog.js";
+import { clock } from "./timer.js";
+
+const BEHIND_FRAMES = 20;
 
 /**
  * @typedef {object} Facts
@@ -38,4 +41,16 @@ export function showState(facts) {
   if (element.textContent !== text) element.textContent = text;
   const troubled = /offline|reconnecting|stopped|silent|no_microphone/.test(key);
   part("bar").dataset.state = troubled ? "watch" : key.replace("state_", "");
+}
+
+/**
+ * How much of the answer is on the server's disk.
+ * @param {{acked: number, unsaved: number}} uplink @param {number} frameMs
+ */
+export function showSaved({ acked, unsaved }, frameMs) {
+  const time = clock((acked * frameMs) / 1000);
+  const text = unsaved > BEHIND_FRAMES ? say("saved_up_to", { time }) : say("saved");
+  const element = part("saved");
+  const shown = acked ? text : "";
+  if (element.textContent !== shown) element.textContent = shown;
 }

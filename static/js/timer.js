@@ -7,13 +7,15 @@ export class AnswerTimer {
   constructor(element, words) {
     this.element = element;
     this.words = words;
-    this.clear();
+    this.limitS = 0;
+    this.capturedS = 0;
+    /** @type {number | null} capture time at which speech began */
+    this.speechAtS = null;
   }
 
   clear() {
     this.limitS = 0;
     this.capturedS = 0;
-    /** @type {number | null} capture time at which speech began */
     this.speechAtS = null;
     this.show();
   }

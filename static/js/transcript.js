@@ -47,12 +47,15 @@ export class Transcript {
   /** A guess never replaces what is settled. @param {{utterance: number, text: string, stable_chars: number}} event */
   partial({ utterance, text, stable_chars: stable }) {
     if (this.utterances.get(utterance)?.final) return;
-    this.utterances.set(utterance, { text, final: false, words: [], unclear: false, stable });
+    const guess = text.trimStart();
+    const settling = Math.max(0, stable - (text.length - guess.length));
+    this.utterances.set(utterance, { text: guess, final: false, words: [], unclear: false, stable: settling });
     this.#render();
   }
 
   /** @param {{utterance: number, text: string, words: Word[], low_confidence: boolean}} event */
-  final({ utterance, text, words, low_confidence: unclear }) {
+  final({ utterance, text: heard, words, low_confidence: unclear }) {
+    const text = heard.trim();
     this.utterances.set(utterance, { text, final: true, words, unclear, stable: text.length });
     this.#render();
   }

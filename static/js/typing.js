@@ -4,12 +4,13 @@ import { part } from "./catalog.js";
 const DRAFT_KEY = "viva.draft";
 
 export class Typing {
-  /** @param {(text: string) => void} send */
-  constructor(send) {
+  /** @param {(text: string) => void} send @param {() => void} begun the field needs room on a phone */
+  constructor(send, begun) {
     this.send = send;
     this.turn = 0;
     this.field = /** @type {HTMLTextAreaElement} */ (part("typed"));
     this.field.addEventListener("input", () => this.#keep());
+    this.field.addEventListener("pointerdown", begun);
   }
 
   /** @param {boolean} shown @param {string} heard words spoken so far, to go on from */
@@ -26,7 +27,8 @@ export class Typing {
     this.turn = turn;
     this.field.disabled = false;
     this.field.value = this.#draft();
-    if (!part("typing").hidden) this.field.focus();
+    // On a phone the keyboard would cover the feedback that is still being read.
+    if (!part("typing").hidden && matchMedia("(min-width: 60rem)").matches) this.field.focus();
   }
 
   submit() {

@@ -82,5 +82,10 @@ async def overflow(page: Page) -> int:
     return int(await page.evaluate("() => document.documentElement.scrollWidth - innerWidth"))
 
 
+async def top_of(page: Page, selector: str) -> float:
+    box = await page.locator(selector).bounding_box()
+    return box["y"] if box else 0.0
+
+
 async def texts(page: Page, selectors: Sequence[str]) -> dict[str, str]:
     return {selector: (await page.inner_text(selector)).strip() for selector in selectors}

@@ -32,6 +32,6 @@ def _in_python(path: Path) -> Iterator[tuple[str, str]]:
     for _line, _name, message, _comments in extract_python(
         io.BytesIO(path.read_bytes()), keywords, [], {"encoding": "utf-8"}
     ):
-        first = message[0] if isinstance(message, tuple) else message
+        first = message if isinstance(message, str) else message[0]
         if first:
-            yield first, str(path)
+            yield str(first), str(path)

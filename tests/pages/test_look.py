@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import WebSocketRoute, expect
 
 from inference.events import EVENT
-from tests.pages.browser import SPEECH, agree, chromium, overflow, playing, shot, visitor
+from tests.pages.browser import SPEECH, agree, chromium, overflow, playing, shot, top_of, visitor
 
 pytestmark = pytest.mark.browser
 
@@ -154,7 +154,7 @@ async def test_pages_fit_and_settle(site: str, language: str, width: int, scheme
         server.paused()
         await expect(page.locator("#feedback")).to_have_attribute("data-state", "provisional")
         await look("6-provisional")
-        top = (await page.locator("[data-dimension=clarity]").bounding_box() or {}).get("y")
+        top = await top_of(page, "[data-dimension=clarity]")
         server.ended()
         analysing = "Analysing your answer…" if language == "en" else "正在分析你的回答…"
         await expect(page.locator("#state")).to_have_text(analysing)
@@ -163,8 +163,8 @@ async def test_pages_fit_and_settle(site: str, language: str, width: int, scheme
         await expect(page.locator("#weakness-text")).to_have_text(WEAKNESS[language])
         await expect(page.locator("[data-dimension=clarity] .comment")).to_have_text(COMMENT[language])
         if width > 600:
-            after = (await page.locator("[data-dimension=clarity]").bounding_box() or {}).get("y")
-            assert abs(float(after or 0) - float(top or 0)) < 60, "the panel jumped"
+            after = await top_of(page, "[data-dimension=clarity]")
+            assert abs(after - top) < 60, "the panel jumped"
         await look("8-judged")
         server.say({**server.question, "type": "question.asked", "turn": 2, "text": FOLLOW_UP[language],
                     "kind": "follow_up"})  # fmt: skip

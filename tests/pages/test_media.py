@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.test import AsyncRequestFactory, Client, RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
@@ -82,10 +83,12 @@ def test_a_missing_recording_is_not_found(tmp_path: Path) -> None:
 
 def test_under_asgi_a_recording_comes_block_by_block(recording: Path) -> None:
     async def blocks() -> list[bytes]:
-        response = ranged_file(
-            AsyncRequestFactory().get("/", headers={"Range": "bytes=10-199999"}), recording
-        )
-        return [block async for block in response.streaming_content]
+        request = AsyncRequestFactory().get("/", headers={"Range": "bytes=10-199999"})
+        response = ranged_file(request, recording)
+        assert isinstance(response, StreamingHttpResponse)
+        content = response.streaming_content
+        assert isinstance(content, AsyncIterator)
+        return [block async for block in content]
 
     received = asyncio.run(blocks())
     assert b"".join(received) == CONTENT[10:200_000]

@@ -128,5 +128,6 @@ def test_an_interview_without_answers_has_a_report_that_says_so(client: Client, 
 
 def test_a_running_interview_has_no_report_yet(client: Client, interview: Interview) -> None:
     assert (
-        client.get(f"/interviews/{interview.public_id}/report/").url == f"/interviews/{interview.public_id}/"
+        client.get(f"/interviews/{interview.public_id}/report/")["Location"]
+        == f"/interviews/{interview.public_id}/"
     )

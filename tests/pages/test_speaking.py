@@ -60,6 +60,24 @@ async def test_a_reloaded_page_returns_to_the_question_and_its_words(site: str, 
         await expect(page.locator("#bar")).not_to_have_attribute("data-state", "watch")
 
 
+async def test_a_lost_connection_loses_no_word(site: str, model_dir: Path) -> None:
+    async with chromium(*playing(SPEECH)) as browser, visitor(browser) as page:
+        await speak(page, site)
+        await expect(page.locator("#state")).to_have_text("Listening", timeout=30_000)
+        await page.wait_for_timeout(4_000)
+        await page.context.set_offline(True)
+        await expect(page.locator("#state")).to_have_text("Offline: recording on this device")
+        await page.wait_for_timeout(6_000)
+        await page.context.set_offline(False)
+        await expect(page.locator("#bar")).not_to_have_attribute("data-state", "watch", timeout=15_000)
+        assert await final_score(page) >= 7
+        await page.locator(".earlier-answer summary").click()
+        earlier = page.locator(".earlier-answer p")
+        await expect(earlier).to_contain_text("five engineers")
+        await expect(earlier).to_contain_text("responsible for fixing it")
+        await expect(earlier).to_contain_text("no outage on the next sale day")
+
+
 async def test_an_interview_typed_to_its_end_has_a_report_with_every_answer(
     site: str, model_dir: Path
 ) -> None:

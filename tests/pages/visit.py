@@ -28,7 +28,7 @@ def choose(client: Client, template: Template) -> Interview:
     """Pick an interview on the landing page."""
     response = client.post(f"/practice/{template.public_id}/")
     assert response.status_code == 302
-    return Interview.objects.get(public_id=response.url.split("/")[2])
+    return Interview.objects.get(public_id=response["Location"].split("/")[2])
 
 
 def consent_to(client: Client, template: Template) -> Interview:
