@@ -1,4 +1,4 @@
-"""A worker's pool process that is in the middle of a task ends with its worker: Celery sees to it on Linux."""
+"""A worker's pool process in the middle of a task ends with its worker: Celery sees to it on Linux."""
 
 from __future__ import annotations
 

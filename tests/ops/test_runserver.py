@@ -44,9 +44,12 @@ def test_a_first_start_makes_everything_and_says_where_to_go(site: Site) -> None
 
 def test_the_worker_reports_and_runs_behind_everything_else(site: Site) -> None:
     wait_for(lambda: not any("worker" in line for line in site.missing()), 30)
-    workers = [pid for pid, line in site.family().items() if "celery" in line]
-    assert len(workers) == 2  # the worker and its one pool process
-    assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in workers} == {19}
+
+    def workers() -> list[int]:
+        return [pid for pid, line in site.family().items() if "celery" in line]
+
+    wait_for(lambda: len(workers()) == 2, 10)  # the worker and its one pool process
+    assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in workers()} == {19}
 
 
 @pytest.mark.parametrize("name", ["valkey-server", "runserver", "celery"])
