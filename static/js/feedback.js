@@ -42,11 +42,13 @@ export class FeedbackPanel {
   }
 
   /**
-   * @param {Reading & {part: string, text: string, dimension: string | null, value: number | null,
+   * Growing text is appended; a replayed one (it has an eid) is the whole part and replaces what grew before.
+   * @param {Reading & {eid: number, part: string, text: string, dimension: string | null, value: number | null,
    *   quotes: string[]}} event
    */
-  delta({ turn, rev, part: kind, text, dimension, value, quotes }) {
+  delta({ eid, turn, rev, part: kind, text, dimension, value, quotes }) {
     if (!this.#enter(turn, rev)) return;
+    if (eid) this.begun.delete(dimension || kind);
     if (kind === "weakness") this.#weakness(text);
     else if (dimension) this.#detail(dimension, text, value, quotes);
   }
