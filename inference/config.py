@@ -14,7 +14,7 @@ class Endpointing:
     silence_threshold: float = 0.35
     onset_s: float = 0.096
     preroll_s: float = 0.3
-    eager_s: float = 0.2  # pause after which the open utterance is decoded in advance
+    eager_s: float = 0.128  # 4 windows: then the words are there when stop_s closes the utterance (measured)
     stop_s: float = 0.5  # pause that closes an utterance
     max_utterance_s: float = 27.0  # + 2 s of margin stays inside Whisper's 30 s
 
@@ -38,7 +38,6 @@ class RecognizerConfig:
     device: str = "cpu"
     compute_type: str = "int8"
     threads: int = 2
-    late_s: float = 1.0  # a final later than this is shown as low-confidence
     kill_after_s: float = 4.0  # + the length of the audio being decoded
     nice: int = 0
     # 30 s for Chinese finals: no better (CER 0.199 against 0.183 cut, 36 readings) at 3.4 times the CPU.
@@ -64,4 +63,5 @@ class SessionConfig:
     endpointing: Endpointing = field(default_factory=Endpointing)
     turn_taking: TurnTaking = field(default_factory=TurnTaking)
     partial_every_s: float = 0.8
-    late_s: float = 1.0
+    late_s: float = 1.0  # a final later than this is shown as low-confidence
+    settle_s: float = 60.0  # decodes have deadlines of their own; this bounds their sum at the end of a turn
