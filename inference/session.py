@@ -39,7 +39,6 @@ logger = logging.getLogger(__name__)
 
 AUDIO_CHUNKS = 1_200  # two minutes at 100 ms: a rebuild after a restart pushes faster than real time
 EVENTS = 4_000
-SETTLE_S = 60.0  # decodes have deadlines of their own; this bounds their sum at the end of a turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,8 @@ class AnswerSession:
         self._ended: ev.EndReason | None = None
         self._typed = ""
         self._paused = False
-        self._deaf = False
+        self._deaf = False  # typing was offered
+        self._unheard = False  # words were said that nobody has: what there is must not be scored
         self._at_s = 0.0
         self._onset_s: float | None = None
         self._speech_end_s: float | None = None
@@ -103,11 +103,6 @@ class AnswerSession:
         self._audio.put(chunk)
         if self._audio.dropped != dropped:
             self._observe("audio_dropped", 1)
-
-    @property
-    def backlog(self) -> int:
-        """Chunks pushed and not yet heard; a rebuild waits while it is high."""
-        return len(self._audio)
 
     def done(self) -> None:
         """The Done key, or the end of the audio: what was pushed is heard, then the turn ends."""
@@ -163,6 +158,7 @@ class AnswerSession:
         except EngineUnavailable as exc:
             logger.warning("voice detector lost: %s", exc)
             self._observe("fallback:vad_lost", 1)
+            self._unheard = True
             self._offer_typing()
             async for _ in self._audio:
                 pass
@@ -269,8 +265,10 @@ class AnswerSession:
         if reason == "skipped":
             self._judge.withdraw()
             return self._outcome(reason, None, "unscored")
-        if self._transcriber is not None and not await self._transcriber.settle(SETTLE_S):
-            logger.error("turn %d: decodes still running %s s after its end", self._brief.turn, SETTLE_S)
+        if self._transcriber is not None and not await self._transcriber.settle(self._config.settle_s):
+            logger.error("turn %d: decodes still running long after its end", self._brief.turn)
+            self._observe("fallback:asr_lost", 1)
+            self._unheard = True
         answer = self._answer()
         if self._lost and not self._typed:
             return self._outcome(reason, None, self._unscored(low_confidence=True))
@@ -300,7 +298,13 @@ class AnswerSession:
 
     @property
     def _lost(self) -> bool:
-        return self._transcriber is not None and any(heard.lost for heard in self._transcriber.heard)
+        lost = self._transcriber is not None and any(heard.lost for heard in self._transcriber.heard)
+        return lost or self._unheard
+
+    @property
+    def _gaps(self) -> bool:
+        """Audio came that nobody listened to."""
+        return self._unheard or self._audio.dropped > 0
 
     def _answer(self) -> Answer:
         heard = self._transcriber.heard if self._transcriber is not None else ()
@@ -310,7 +314,7 @@ class AnswerSession:
             text=join_texts([*spoken, self._typed]),
             words=tuple(word for h in heard for word in h.transcript.words),
             speech_s=self._speech_s if any(spoken) else None,
-            low_confidence=any(h.transcript.low_confidence for h in heard),
+            low_confidence=self._gaps or any(h.transcript.low_confidence for h in heard),
         )
 
     def _outcome(

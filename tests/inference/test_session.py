@@ -6,14 +6,18 @@ from dataclasses import replace
 import pytest
 
 from inference import events as ev
-from inference.adapters.fakes import ScriptedAssessor, ScriptedRecognizer
+from inference.adapters.fakes import LoudnessDetector, ScriptedAssessor, ScriptedRecognizer
 from inference.assessment import Assessment
+from inference.audio import AudioChunk
+from inference.config import SessionConfig
 from inference.nlp.score import assess
 from inference.nlp.stream import pieces
 from inference.ports import AssessmentPiece, Engines, EngineUnavailable, ScorePiece
-from inference.session import AnswerSession
+from inference.session import AUDIO_CHUNKS, AnswerSession
 from tests.inference.sessions import (
+    LOUD,
     QUESTION,
+    QUIET,
     STAR,
     Played,
     answer,
@@ -164,6 +168,62 @@ async def test_words_that_no_engine_could_hear_are_never_scored_and_typing_is_of
     assert played.outcome is not None
     assert played.outcome.assessment is None
     assert played.outcome.low_confidence
+
+
+class _DetectorThatGoes:
+    """Hears as LoudnessDetector does, for so many windows."""
+
+    def __init__(self, windows: int) -> None:
+        self._left, self._heard = windows, LoudnessDetector().stream()
+
+    def stream(self) -> _DetectorThatGoes:
+        return self
+
+    async def probability(self, window: AudioChunk) -> float:
+        self._left -= 1
+        if self._left < 0:
+            raise EngineUnavailable("gone")
+        return await self._heard.probability(window)
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def test_half_an_answer_is_not_scored_when_the_detector_is_lost_in_its_middle() -> None:
+    half_heard = Engines(_DetectorThatGoes(windows=100), ScriptedRecognizer(STAR), None)
+    played = await answer(speech(2), silence(0.8), speech(2), silence(0.5), on=half_heard)
+    assert played.of(ev.FeedbackScore)[0].provisional
+    assert played.of(ev.FeedbackDone)[-1].outcome == "unscored"
+    assert played.outcome is not None
+    assert (played.outcome.assessment, played.outcome.low_confidence) == (None, True)
+    assert ("fallback:vad_lost", 1) in played.observed
+
+
+async def test_an_answer_whose_last_words_never_come_is_not_scored_on_the_others() -> None:
+    played = Played()
+    recognizer = ScriptedRecognizer(STAR, STAR, delay_s=0.0)
+    session = AnswerSession(engines(recognizer), brief(), SessionConfig(settle_s=0.1), observe=played.observe)
+    hearing = asyncio.create_task(hear(session, played))
+    await play(session, speech(2), silence(0.8))
+    recognizer.delay_s = 5.0
+    await play(session, speech(2))
+    session.done()
+    await hearing
+    assert played.of(ev.FeedbackDone)[-1].outcome == "unscored"
+    assert played.outcome is not None
+    assert played.outcome.assessment is None
+    assert ("fallback:asr_lost", 1) in played.observed
+
+
+async def test_an_answer_with_audio_that_nobody_heard_needs_a_person() -> None:
+    played = Played()
+    session = AnswerSession(engines(), brief(), observe=played.observe)
+    for number in range(AUDIO_CHUNKS + 5):  # all at once: the session has no time to listen
+        session.push(AudioChunk(number * 1_600, LOUD if number > AUDIO_CHUNKS - 20 else QUIET))
+    session.done()
+    await hear(session, played)
+    assert ("audio_dropped", 1) in played.observed
+    assert "needs_review" in played.of(ev.FeedbackDone)[-1].flags
 
 
 def _by_model(answer_assessment: Assessment) -> list[AssessmentPiece | float | EngineUnavailable]:
