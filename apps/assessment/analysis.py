@@ -5,7 +5,6 @@ Knows audio and engines, not rows: apps.assessment.tasks reads and writes those.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
@@ -18,15 +17,16 @@ from inference.observe import Observe, ignore
 from inference.ports import Engines, Priority, Recognizer, Speech, Transcript
 from inference.transcription import HeardUtterance, join_texts, on_answer_clock
 
-logger = logging.getLogger(__name__)
-
 MARGIN_S = 0.2
 LONGEST_S = 29.5  # Whisper's window is 30 s; a live utterance has at most 29 s with its margins
 
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
-    """What was kept of one answer. `pcm` is empty for a typed one, or when its recording is gone."""
+    """What was kept of one answer. `pcm` is empty for a typed one, or when its recording is gone.
+
+    `unheard`: the live session left it unscored, so its live words are not the whole of it.
+    """
 
     turn: int
     question: QuestionSpec
@@ -35,6 +35,7 @@ class GivenAnswer:
     pcm: bytes = b""
     speech_s: float | None = None
     low_confidence: bool = False
+    unheard: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +52,21 @@ class DeepReading:
 async def read_again(engines: Engines, given: GivenAnswer, observe: Observe = ignore) -> DeepReading:
     """Decode and judge one answer again; without a model or a recording, over the words heard live.
 
-    Raises EngineError when the recogniser is lost. `assessment` None: there was nothing to judge.
+    Raises EngineError when the recogniser is lost. `assessment` None: there was nothing to judge, or only
+    parts of an answer that the live session could not hear.
     """
     decoded = await _decode_again(engines, given)
-    heard = tuple(_surer(again, given.heard) for again in decoded)
+    live = () if given.unheard else given.heard
+    heard = tuple(_surer(again, live) for again in decoded)
     transcript = join_texts([one.transcript.text for one in heard])
+    judgeable = bool(transcript) or not given.unheard
     if not transcript:  # nothing heard again: what the live session heard stands
         heard, transcript = given.heard, given.transcript
     low = any(one.transcript.low_confidence for one in heard) if heard else given.low_confidence
     words = tuple(word for one in heard for word in one.transcript.words)
     answer = Answer(given.question, transcript, words, given.speech_s, low)
     judge = Judge(given.turn, engines.llm, emit=lambda _: None, observe=observe)
-    assessment = await judge.judge(answer) if transcript else None
+    assessment = await judge.judge(answer) if transcript and judgeable else None
     scored = assessment is not None and assessment.score is not None
     return DeepReading(decoded, transcript, words, low, assessment if scored else None)
 
@@ -70,7 +74,8 @@ async def read_again(engines: Engines, given: GivenAnswer, observe: Observe = ig
 async def _decode_again(engines: Engines, given: GivenAnswer) -> tuple[HeardUtterance, ...]:
     if engines.recognizer is None or not given.pcm:
         return ()
-    cuts = cuts_of(given) or await _cuts_by_voice(engines, given.pcm)
+    cuts = () if given.unheard else cuts_of(given)
+    cuts = cuts or await _cuts_by_voice(engines, given.pcm)
     # One answer has one language, and the longest utterance tells it best.
     language: Language | None = None
     decoded: dict[int, HeardUtterance] = {}

@@ -11,7 +11,8 @@ from django.conf import settings
 
 from apps.assessment.analysis import GivenAnswer
 from apps.interviews.models import Turn, Utterance
-from inference.assessment import Language, QuestionKind, QuestionSpec, Word
+from apps.interviews.selectors import planned_question, question_spec
+from inference.assessment import Language, Word
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
 from inference.ports import Transcript
 from inference.transcription import HeardUtterance
@@ -25,24 +26,18 @@ def given_answer(turn: Turn) -> GivenAnswer:
     live = turn.utterances.filter(decode=Utterance.Decode.LIVE)
     return GivenAnswer(
         turn=turn.number,
-        question=question_spec(turn),
+        question=question_spec(
+            planned_question(turn.question),
+            text=turn.question_text,
+            follow_up=turn.kind == Turn.Kind.FOLLOW_UP,
+            language=cast(Language, turn.interview.language),
+        ),
         transcript=turn.transcript,
         heard=tuple(heard_utterance(row, turn.interview.language) for row in live),
         pcm=recording_pcm(turn) if spoken else b"",
         speech_s=turn.speech_s if spoken else None,
         low_confidence=turn.low_confidence,
-    )
-
-
-def question_spec(turn: Turn) -> QuestionSpec:
-    question = turn.question
-    follow_up = turn.kind == Turn.Kind.FOLLOW_UP
-    return QuestionSpec(
-        text=turn.question_text,
-        language=cast(Language, turn.interview.language),
-        kind=cast(QuestionKind, question.kind),
-        expected_points=() if follow_up else tuple(str(point) for point in question.expected_points),
-        terms=tuple(term.strip() for term in question.terms.split(",") if term.strip()),
+        unheard=spoken and turn.status == Turn.Status.UNSCORED,
     )
 
 

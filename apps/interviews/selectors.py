@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 from uuid import UUID
 
 from apps.interviews.models import Event, Interview, Question, Turn
 from inference import events as ev
+from inference.assessment import Language, QuestionKind, QuestionSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,23 @@ def course_for_interview(*, interview_id: int) -> Course:
         for event in Event.objects.filter(interview_id=interview_id, type="question.follow_up")
     }
     return Course(
-        questions=tuple(_planned(question) for question in interview.template.questions.all()),
+        questions=tuple(planned_question(question) for question in interview.template.questions.all()),
         follow_ups=interview.template.follow_ups,
         asked=tuple(_asked(turn, follow_ups.get(turn.number, "")) for turn in interview.turns.all()),
         finished=interview.status == Interview.Status.FINISHED,
+    )
+
+
+def question_spec(
+    question: PlannedQuestion, *, text: str, follow_up: bool, language: Language
+) -> QuestionSpec:
+    """For the judge. A follow-up is about its own text: what the main question expects is no measure."""
+    return QuestionSpec(
+        text=text,
+        language=language,
+        kind=None if follow_up else cast(QuestionKind, question.kind),
+        expected_points=() if follow_up else question.expected_points,
+        terms=question.terms,
     )
 
 
@@ -87,7 +102,7 @@ def events_after(*, interview_id: int, eid: int) -> list[ev.Event]:
     return [ev.EVENT.validate_python({**row.payload, "eid": row.eid}, strict=False) for row in rows]
 
 
-def _planned(question: Question) -> PlannedQuestion:
+def planned_question(question: Question) -> PlannedQuestion:
     return PlannedQuestion(
         id=question.pk,
         text=question.text,

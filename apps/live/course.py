@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
-from apps.interviews.selectors import AskedTurn, Course, PlannedQuestion
+from apps.interviews.selectors import AskedTurn, Course, PlannedQuestion, question_spec
 from inference import events as ev
-from inference.assessment import Language, QuestionKind, QuestionSpec
+from inference.assessment import Language, QuestionSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,9 @@ class Step:
         return asked, ev.AnswerOpened(turn=self.number)
 
     def spec(self, language: Language) -> QuestionSpec:
-        """For the judge. A follow-up is about its own text: what the main question expects is no measure."""
-        main = self.kind == "main"
-        return QuestionSpec(
-            text=self.text,
-            language=language,
-            kind=cast(QuestionKind, self.question.kind) if main else None,
-            expected_points=self.question.expected_points if main else (),
-            terms=self.question.terms,
-        )
+        """For the judge."""
+        follow_up = self.kind == "follow_up"
+        return question_spec(self.question, text=self.text, follow_up=follow_up, language=language)
 
 
 def next_step(course: Course) -> Step | None:

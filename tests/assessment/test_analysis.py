@@ -28,6 +28,7 @@ from inference.transcription import HeardUtterance
 from tests.assessment import rows
 
 SECOND = 32_000  # bytes of PCM16 at 16 kHz
+LOUD_MIDDLE = bytes(SECOND) + (b"\x00\x40" * 16_000) * 2 + bytes(2 * SECOND)
 QUESTION = QuestionSpec(rows.QUESTION, "en", "behavioural")
 
 
@@ -91,6 +92,23 @@ def test_without_a_model_the_live_words_are_judged_again() -> None:
     reading = read(Engines(None, None, None), given)
     assert (reading.decoded, reading.transcript) == ((), rows.ANSWER)
     assert reading.assessment.score is not None
+
+
+def test_an_answer_half_heard_live_is_cut_anew_over_its_whole_recording() -> None:
+    loud = (b"\x00\x40" * 16_000) * 2
+    pcm = loud + bytes(2 * SECOND) + loud + bytes(2 * SECOND)
+    given = GivenAnswer(1, QUESTION, "I cached", (heard(1, "I cached", 0, 2),), pcm, unheard=True)
+    reading = read(engines("I cached the catalogue.", "Latency fell by forty percent."), given)
+    assert [one.number for one in reading.decoded] == [1, 2]
+    assert reading.assessment.score is not None
+
+
+def test_an_answer_half_heard_live_is_not_scored_on_that_half_where_nobody_hears_it_again() -> None:
+    given = GivenAnswer(
+        1, QUESTION, rows.ANSWER, (heard(1, rows.ANSWER, 0, 2),), bytes(2 * SECOND), unheard=True
+    )
+    assert read(Engines(None, None, None), given).assessment is None
+    assert read(engines(rows.ANSWER), given).assessment is None  # its recording is silence
 
 
 def test_silence_is_never_scored() -> None:
@@ -243,9 +261,7 @@ def test_an_answer_that_no_engine_heard_live_is_scored_afterwards(
 ) -> None:
     monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines(rows.ANSWER))
     interview = rows.interview(questions=1)
-    turn = rows.turn(
-        interview, 1, transcript="", status="unscored", audio_path=wav("a.wav", bytes(5 * SECOND))
-    )
+    turn = rows.turn(interview, 1, transcript="", status="unscored", audio_path=wav("a.wav", LOUD_MIDDLE))
     Utterance.objects.create(turn=turn, number=1, text="", start_s=1, end_s=4, low_confidence=True)
     analysed(interview)
     turn.refresh_from_db()
