@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from inference import events as ev
 from inference.assessment import Answer, Assessment, Flag, grade_for
@@ -23,6 +23,7 @@ from inference.ports import (
     DetailPiece,
     DimensionPiece,
     EngineError,
+    JudgementDisputed,
     ScorePiece,
     WeaknessPiece,
 )
@@ -59,11 +60,12 @@ class Judge:
         """The whole reading: score, weakness, details. `score` None: there was nothing to judge."""
         self._begin(provisional=False)
         outcome: ev.Outcome = "complete"
+        disputed = False
         if self.llm is not None and answer.text:
             try:
                 return await self._by_llm(self.llm, answer)
             except EngineError as exc:
-                outcome = "degraded"
+                outcome, disputed = "degraded", isinstance(exc, JudgementDisputed)
                 logger.warning("turn %d judged by the rules instead of the model: %s", self.turn, exc)
                 self.observe("fallback:llm", 1)
                 if self._content:
@@ -73,6 +75,8 @@ class Judge:
         if assessment.score is None:
             self._close("unscored", assessment)
             return assessment
+        if disputed:
+            assessment = _for_review(assessment)
         for piece in pieces(assessment):
             self._show(piece, assessment)
         self._close(outcome, assessment)
@@ -167,3 +171,10 @@ class Judge:
                 flags=assessment.flags,
             )
         )
+
+
+def _for_review(assessment: Assessment) -> Assessment:
+    """The same, to be looked at by a person."""
+    if "needs_review" in assessment.flags:
+        return assessment
+    return replace(assessment, flags=(*assessment.flags, "needs_review"))

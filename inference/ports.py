@@ -23,6 +23,10 @@ class EngineBusy(EngineUnavailable):
     """No free slot in time. The engine itself is healthy."""
 
 
+class JudgementDisputed(EngineUnavailable):
+    """It judged, beyond what the rules allow. The rules' result stands, and a person should look at it."""
+
+
 class RequestRejected(EngineError):  # noqa: N818 - a verdict
     """Not worth trying again anywhere: the request itself is wrong."""
 

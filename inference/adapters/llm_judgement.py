@@ -19,7 +19,7 @@ from inference.adapters.llm_reply import (
     WeaknessText,
     shown,
 )
-from inference.adapters.llm_stream import LlmUnavailable
+from inference.adapters.llm_stream import LlmDisputed, LlmUnavailable
 from inference.assessment import Answer, Assessment, Dimension, DimensionScore, Language
 from inference.nlp.caps import LIMITS
 from inference.observe import Observe
@@ -89,7 +89,7 @@ class Judgement:
     def _bounded(self, value: float) -> ScorePiece:
         rules_score = self.rules.score
         if rules_score is None or abs(value - rules_score) > MAX_DIFFERENCE or value > ceiling(self.rules):
-            raise LlmUnavailable("out_of_bounds")
+            raise LlmDisputed
         self._score = value
         return ScorePiece(value, self.model, self.prompt.version)
 

@@ -20,7 +20,7 @@ import openai
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 
 from inference.config import LlmConfig
-from inference.ports import EngineBusy, EngineUnavailable
+from inference.ports import EngineBusy, EngineUnavailable, JudgementDisputed
 
 Reason = Literal[
     "connect",
@@ -57,6 +57,13 @@ class LlmUnavailable(EngineUnavailable):
     @property
     def engine_at_fault(self) -> bool:
         return self.reason not in {"http_4xx", "rate_limited", "out_of_bounds"}
+
+
+class LlmDisputed(LlmUnavailable, JudgementDisputed):
+    """A score that the rules' reading contradicts."""
+
+    def __init__(self) -> None:
+        super().__init__("out_of_bounds")
 
 
 class LlmBusy(LlmUnavailable, EngineBusy):

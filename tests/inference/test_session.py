@@ -12,7 +12,7 @@ from inference.audio import AudioChunk
 from inference.config import SessionConfig
 from inference.nlp.score import assess
 from inference.nlp.stream import pieces
-from inference.ports import AssessmentPiece, Engines, EngineUnavailable, ScorePiece
+from inference.ports import AssessmentPiece, Engines, EngineUnavailable, JudgementDisputed, ScorePiece
 from inference.session import AUDIO_CHUNKS, AnswerSession
 from tests.inference.sessions import (
     LOUD,
@@ -246,6 +246,19 @@ async def test_a_model_that_fails_before_its_first_piece_leaves_the_rules_result
     assert [score.source for score in scores] == ["rules"]
     assert played.of(ev.FeedbackDone)[-1].outcome == "degraded"
     assert ("fallback:llm", 1) in played.observed
+
+
+async def test_a_model_that_contradicts_the_rules_leaves_their_result_for_a_person_to_look_at() -> None:
+    model = ScriptedAssessor(lambda _: [JudgementDisputed("out of bounds")])
+    played = await answer(speech(2), silence(3), on=engines(llm=model))
+    done = played.of(ev.FeedbackDone)[-1]
+    assert (done.outcome, "needs_review" in done.flags) == ("degraded", True)
+    assert played.outcome is not None
+    assert played.outcome.assessment is not None
+    assert "needs_review" in played.outcome.assessment.flags
+    late = ScriptedAssessor(lambda _: [EngineUnavailable("first token late")])
+    played = await answer(speech(2), silence(3), on=engines(llm=late))
+    assert "needs_review" not in played.of(ev.FeedbackDone)[-1].flags
 
 
 async def test_a_model_that_breaks_off_is_taken_back_before_the_rules_speak() -> None:

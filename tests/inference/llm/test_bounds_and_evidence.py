@@ -8,7 +8,7 @@ import pytest
 
 from inference.assessment import Answer, Assessment, QuestionSpec
 from inference.nlp.caps import LIMITS
-from inference.ports import ScorePiece
+from inference.ports import JudgementDisputed, ScorePiece
 from tests.inference.llm.scripted_server import scripted_server, stream
 from tests.inference.llm.support import (
     CHINESE,
@@ -46,6 +46,7 @@ async def test_a_score_far_from_the_rules_is_never_shown(by_rule: float, score: 
         failure, pieces, _ = await failure_of(llm)
     assert (failure.reason, pieces) == ("out_of_bounds", [])
     assert seen.counts["llm_failed:out_of_bounds"] == len(server.exchanges) == 1  # nobody else is asked
+    assert isinstance(failure, JudgementDisputed)
     assert not failure.engine_at_fault
 
 
