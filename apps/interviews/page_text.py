@@ -58,7 +58,7 @@ def _feedback() -> dict[str, str]:
         "source_rules_hint": _("Scored by the published rules, without a language model."),
         "source_llm_hint": _("Scored by {model}, within the bounds that the rules set."),
         "unscored": _("There was nothing to score in this answer. It does not count against you."),
-        "degraded": _("The language model did not answer in time, so the rules scored this one."),
+        "degraded": _("The language model gave no usable answer, so the rules scored this one."),
         "low_confidence": _("Some words were hard to hear. A person should look at this score."),
         "needs_review": _("A person should look at this score."),
         "announce_score": _("Score {value} of 10, grade {grade}. {weakness}"),
@@ -85,10 +85,6 @@ def _troubles() -> dict[str, str]:
         "ended": _("That was the last question. Your report opens in a moment."),
         "text_mode": _(
             "Speech recognition is not available right now. Please type your answers: this costs you nothing."
-        ),
-        "problem_no_speech": _("We haven't heard any words yet. Speak up a little, or type your answer."),
-        "problem_asr_late": _(
-            "The words on the screen are running late. Keep talking: everything is recorded."
         ),
         "problem_asr_lost": _(
             "Speech recognition stopped for a moment. Your recording is safe and will be read again."

@@ -13,7 +13,7 @@ from inference.models import ModelUnavailable, installed
 
 @dataclass(frozen=True, slots=True)
 class SpeechModel:
-    """The folder of the speech model, or why there is none in one line."""
+    """The folder of the speech model, or why there is none in one line, which strangers may read: no path."""
 
     folder: Path | None
     why: str = ""
@@ -28,7 +28,7 @@ def speech_model() -> SpeechModel:
     if folder is None:
         return SpeechModel(
             None,
-            f"Speech model {settings.ASR_MODEL!r} is not in {settings.MODELS_DIR}: "
+            f"Speech model {settings.ASR_MODEL!r} is not on this disk: "
             f"run `python manage.py models fetch {settings.ASR_MODEL}`.",
         )
     return SpeechModel(folder)

@@ -121,9 +121,9 @@ class WorkerProcess:
 
 
 def load_line(config: RecognizerConfig, why: str) -> str:
-    return (
-        f"cannot load the speech model in {config.model_dir} ({why}): fetch it with `manage.py models fetch`"
-    )
+    """Candidates' pages are sent it too: the folder's name, not its path."""
+    name = config.model_dir.name if config.model_dir else "none"
+    return f"cannot load the speech model {name} ({why}): fetch it with `manage.py models fetch`"
 
 
 def decode_limit_s(config: RecognizerConfig, speech: Speech) -> float:

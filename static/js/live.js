@@ -144,8 +144,8 @@ class LivePage {
       ack: ({ answer, upto, window }) => answer === sender.uplink.answer && sender.uplink.ack(upto, window),
       nack: ({ answer, from }) => answer === sender.uplink.answer && sender.uplink.nack(from),
       committed: ({ answer }) => sender.committed(answer),
-      "session.ready": ({ mode, reason }) => this.mode(mode, reason),
-      "mode.changed": ({ mode, reason }) => this.mode(mode, reason),
+      "session.ready": ({ mode }) => this.mode(mode),
+      "mode.changed": ({ mode }) => this.mode(mode),
       "question.asked": (event) => this.asked(event),
       "answer.opened": ({ turn }) => this.opened(turn),
       "speech.started": (event) => {
@@ -273,15 +273,14 @@ class LivePage {
     this.show();
   }
 
-  /** @param {string} mode @param {string} reason */
-  mode(mode, reason) {
+  /** @param {string} mode */
+  mode(mode) {
     part("type").hidden = mode === "text";
     if (mode === "text") {
       this.microphone.stop();
       this.facts.microphone = false;
       this.type(true);
       this.strip("text_mode");
-      part("strip").title = reason;
     } else if (stripKey() === "text_mode") {
       this.strip("");
       this.type(false);
@@ -292,7 +291,7 @@ class LivePage {
   type(typing) {
     this.facts.typing = typing;
     if (typing) this.feedback.open(false);
-    this.typing.show(typing, this.words.text);
+    this.typing.show(typing);
     this.socket.tell({ type: "input", mode: typing ? "text" : "voice" });
     if (typing) this.microphone.mute(true);
     else if (this.microphone.running) this.unmute();
@@ -353,6 +352,7 @@ class LivePage {
   }
 
   show() {
+    part("words").hidden = this.facts.typing && !this.words.text;
     showState(this.facts);
     showControls(this.facts);
   }

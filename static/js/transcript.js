@@ -7,6 +7,7 @@ import { say } from "./catalog.js";
  */
 
 const UNCLEAR = 0.5;
+const TYPED = Number.MAX_SAFE_INTEGER; // after every utterance
 
 /**
  * Cut a text into runs that are clear or not, by finding each word in it in order.
@@ -60,10 +61,9 @@ export class Transcript {
     this.#render();
   }
 
-  /** @param {string} text */
+  /** What was typed follows what was said. @param {string} text */
   typed(text) {
-    this.utterances.clear();
-    this.utterances.set(1, { text, final: true, words: [], unclear: false, stable: text.length });
+    this.utterances.set(TYPED, { text, final: true, words: [], unclear: false, stable: text.length });
     this.#render();
   }
 

@@ -13,12 +13,11 @@ export class Typing {
     this.field.addEventListener("pointerdown", begun);
   }
 
-  /** @param {boolean} shown @param {string} heard words spoken so far, to go on from */
-  show(shown, heard) {
+  /** Words spoken so far stand above it; the server joins both. @param {boolean} shown */
+  show(shown) {
     part("typing").hidden = !shown;
-    part("words").hidden = shown;
     if (!shown) return;
-    if (!this.field.value) this.field.value = this.#draft() || heard;
+    if (!this.field.value) this.field.value = this.#draft();
     this.field.focus();
   }
 
