@@ -237,7 +237,10 @@ METRICS_TOKEN = env.setting(
     "none: this machine only",
 )
 MAX_LIVE_SESSIONS = env.setting(
-    "MAX_LIVE_SESSIONS", env.whole_number, 10, "Live interviews one web process takes before it answers 429."
+    "MAX_LIVE_SESSIONS",
+    env.whole_number,
+    10,
+    "Live interviews one web process takes; a page beyond them is told to wait (close code 4429).",
 )
 
 SESSION_COOKIE_HTTPONLY = True
@@ -293,7 +296,6 @@ _QUIET = {
     "faster_whisper": "WARNING",
     "httpcore2": "WARNING",
     "httpx2": "WARNING",
-    "jieba": "WARNING",
     "kombu": "WARNING",
     "openai": "WARNING",
     "twisted": "WARNING",
@@ -315,4 +317,3 @@ LOGGING: dict[str, Any] = {
     },
 }
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False  # or it would log with a format and tracebacks of its own
-TEST_RUNNER = "django.test.runner.DiscoverRunner"
