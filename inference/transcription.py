@@ -155,8 +155,6 @@ class Transcriber:
                 low_confidence=True,
             )
         self._observe("asr_s", time.monotonic() - asked)
-        if transcript.retried:
-            self._observe("asr_retry", 1)
         self._finish(utterance, on_answer_clock(transcript, utterance.start_s), lost)
 
     def _finish(self, utterance: Utterance, transcript: Transcript, lost: bool) -> None:

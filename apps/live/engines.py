@@ -44,10 +44,12 @@ class EngineRoom:
             async with asyncio.timeout(LOADED_WITHIN_S):
                 await start_engines(engines)
         except EngineUnavailable as exc:
-            logger.warning("answers are typed: %s", exc)
-            return replace(engines, voice=None, recognizer=None, why_text=str(exc))
+            engines = replace(engines, voice=None, recognizer=None, why_text=str(exc))
         except TimeoutError:
             logger.warning("the speech model is still loading after %.0f s", LOADED_WITHIN_S)
+        if engines.recognizer is None:
+            logger.warning("answers are typed: %s", engines.why_text)
+            observe("fallback:text_mode", 1)
         return engines
 
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from apps.live.outbox import delta_joined
+from apps.ops.metrics import observe
 from inference import events as ev
 
 logger = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ class EventLog:
         for entry in self._growing.feed(event):
             if len(self._entries) >= CAPACITY and not entry.stored:
                 logger.warning("event log full: %s not shown", event.type)
+                observe("message_dropped", 1)
                 continue
             self._entries.append(entry)
         self._settled.clear()

@@ -11,6 +11,7 @@ from collections import deque
 
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.messages import Ack, ServerHeartbeat, ToPage
+from apps.ops.metrics import observe
 from inference import events as ev
 
 CAPACITY = 512
@@ -94,6 +95,7 @@ class Outbox:
             if isinstance(queued, ev.TranscriptPartial | ServerHeartbeat):
                 self._entries.remove(queued)
                 self.dropped += 1
+                observe("message_dropped", 1)
                 return
         raise Refused(CloseCode.RATE, f"{len(self._entries)} messages unread")
 

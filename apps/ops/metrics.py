@@ -22,7 +22,7 @@ LIVE_EVENTS = Counter(
 )
 for _hop in HOPS:  # a hop that nobody has used yet shows as zero, not as absent
     HOP_SECONDS.labels(_hop)
-for _event in ("guess_dropped", "asr_retry", "quote_dropped", "audio_dropped"):
+for _event in ("guess_dropped", "asr_retried", "quote_dropped", "audio_dropped", "message_dropped"):
     LIVE_EVENTS.labels(_event, "")
 _labels: set[str] = set()
 
