@@ -22,7 +22,6 @@ class AskedTurn:
     status: str
     follow_up: str = ""
     typed: str = ""
-    epoch: str = ""
     sha256: str = ""
 
 
@@ -123,6 +122,5 @@ def _asked(turn: Turn, follow_up: str) -> AskedTurn:
         status=turn.status,
         follow_up=follow_up,
         typed=typed,
-        epoch=turn.epoch,
         sha256=turn.sha256,
     )

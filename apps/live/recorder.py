@@ -5,7 +5,6 @@ Idempotent on (interview, turn): a crash anywhere in between leads to the same r
 
 from __future__ import annotations
 
-import logging
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -27,8 +26,6 @@ from apps.live.spool import Recording, Spool
 from inference.assessment import Word
 from inference.session import AnswerOutcome
 from inference.transcription import HeardUtterance
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

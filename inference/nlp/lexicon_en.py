@@ -79,7 +79,6 @@ ACT_PLANNED = re.compile(
 ACT_FOLLOWING = re.compile(rf"^(?:and |then |but |or )*(?:also |then |[a-z]+ly )*(?P<verb>{_PAST})")
 ACT_FOLLOWING_PLANNED = re.compile(rf"^(?:and |then |but |or )*(?:also |then )*(?P<verb>{_PRESENT})\b")
 ACT_JOINED = re.compile(rf"\band (?:then |also )?(?P<verb>{_PAST})")
-BY_DOING = re.compile(r"\bby (?!the|a|my|our)[a-z]+ing\b")
 NEGATED_ACT = re.compile(r"\b(?:i|we) (?:did not|didn't|never|could not|couldn't|have not|haven't|had not)\b")
 ROLE = re.compile(
     r"\bi (?:led|lead|managed|owned|run|ran|headed|supervised) (?:a|the|an|our|that|this) (?:\w+ )?(?:team|group|project|department|squad|shift|unit|effort)\b|"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.async_api import WebSocketRoute, expect
 
-from inference.events import EVENT
+from inference.events import DURABLE, EVENT
 from tests.pages.browser import SPEECH, agree, chromium, overflow, playing, shot, top_of, visitor
 
 pytestmark = pytest.mark.browser
@@ -74,8 +74,12 @@ class ScriptedServer:
         }  # fmt: skip
 
     def say(self, event: dict[str, Any]) -> None:
-        self.eid += 1
-        self.tell(EVENT.validate_python({**event, "eid": self.eid}).model_dump(mode="json"))
+        """As the server does: only what is stored has a number."""
+        said = EVENT.validate_python(event)
+        if isinstance(said, DURABLE):
+            self.eid += 1
+            said = said.model_copy(update={"eid": self.eid})
+        self.tell(said.model_dump(mode="json"))
 
     def tell(self, message: dict[str, Any]) -> None:
         assert self.route is not None
