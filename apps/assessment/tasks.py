@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from channels.layers import get_channel_layer
 from django.db import transaction
 
 from apps.assessment.analysis import DeepReading, read_again
 from apps.assessment.kept_answers import given_answer
 from apps.assessment.models import Report, Score
 from apps.assessment.services import deep_reading_record, report_rebuild
+from apps.interviews.group import ring
 from apps.interviews.models import Interview, Turn
 from apps.interviews.services.live import ANALYSE, Seat, event_append
 from apps.ops.engine_settings import llm_config, recognizer_config
@@ -37,7 +37,6 @@ NICE = 19
 START_S = 30.0  # loading the model on a busy machine
 ANSWER_S = 30.0  # per answer; a recording longer than that gets its own length
 LLM_S = 30.0
-ANNOUNCE_S = 0.25
 
 
 def analyse_interview(lease: Lease) -> None:
@@ -135,18 +134,7 @@ def _finish(lease: Lease, interview: Interview) -> None:
 
 def _announce(interview: Interview) -> None:
     """Wake an open page. It finds the news in the rows, so a lost message costs only time."""
-    try:
-        asyncio.run(_send(f"interview.{interview.public_id.hex}"))
-    except Exception as exc:  # noqa: BLE001 - whatever a broker does, the result is stored
-        logger.warning("open pages not told of the analysis: %s", type(exc).__name__)
-        observe("fallback:announce_lost", 1)
-
-
-async def _send(group: str) -> None:
-    layer = get_channel_layer()
-    if layer is not None:
-        async with asyncio.timeout(ANNOUNCE_S):
-            await layer.group_send(group, {"type": "interview.analysis"})
+    asyncio.run(ring(interview.public_id.hex, {"type": "interview.analysis"}))
 
 
 job_kind_register(JobKind(ANALYSE, analyse_interview, budget_s, analysis_failed))

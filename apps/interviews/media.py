@@ -11,8 +11,11 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+
+from apps.interviews.models import Interview
 
 _BLOCK_BYTES = 64 * 1024
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)\Z")
@@ -24,6 +27,20 @@ class ByteRange:
 
     start: int
     stop: int
+
+
+def media_folder(interview: Interview) -> str:
+    """Where the interview's recordings lie below the media root."""
+    owner = (interview.organisation.public_id, interview.candidate.public_id, interview.public_id)
+    return "/".join(part.hex for part in owner)
+
+
+def answer_audio(request: HttpRequest, interview: Interview, number: int) -> HttpResponseBase:
+    """The recording of one answer. Raises Http404 when there is none."""
+    turn = interview.turns.filter(number=number).exclude(audio_path="").first()
+    if turn is None:
+        raise Http404("no recording")
+    return ranged_file(request, Path(settings.MEDIA_ROOT) / turn.audio_path, etag=turn.sha256)
 
 
 def byte_range(header: str, size_bytes: int) -> ByteRange | None:

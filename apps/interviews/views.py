@@ -5,10 +5,8 @@ A candidate is bound to the login session; for every other session their intervi
 
 from __future__ import annotations
 
-from pathlib import Path
 from uuid import UUID
 
-from django.conf import settings
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -16,7 +14,7 @@ from django.utils.translation import get_language
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from apps.interviews.media import ranged_file
+from apps.interviews.media import answer_audio
 from apps.interviews.models import Interview, Template
 from apps.interviews.page_text import live_text, microphone_text
 from apps.interviews.services import entry
@@ -84,10 +82,7 @@ def ticket(request: HttpRequest, public_id: UUID) -> HttpResponse:
 
 @require_safe
 def audio(request: HttpRequest, public_id: UUID, number: int) -> HttpResponseBase:
-    turn = own_interview(request, public_id).turns.filter(number=number).exclude(audio_path="").first()
-    if turn is None:
-        raise Http404("no recording")
-    return ranged_file(request, Path(settings.MEDIA_ROOT) / turn.audio_path, etag=turn.sha256)
+    return answer_audio(request, own_interview(request, public_id), number)
 
 
 def own_interview(request: HttpRequest, public_id: UUID) -> Interview:

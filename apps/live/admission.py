@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import cast
 from uuid import UUID
 
-from django.contrib.sessions.backends.base import SessionBase
-
+from apps.interviews.media import media_folder
 from apps.interviews.models import Interview
 from apps.interviews.selectors import interview_for_session_token
-from apps.interviews.services.entry import session_token
 from apps.interviews.services.live import Seat, TicketRefused, hello_register, ticket_redeem
 from apps.live.close_codes import CloseCode, Refused
 from inference.assessment import Language
@@ -25,11 +23,6 @@ class Admission:
     language: Language
     follow_ups: bool
     media_folder: str
-
-
-def session_token_of(session: SessionBase) -> str:
-    """The candidate's token in the login session; "" for a stranger."""
-    return session_token(session)
 
 
 def admitted(*, public_id: UUID, token: str, ticket: str) -> Admission:
@@ -50,12 +43,6 @@ def admitted(*, public_id: UUID, token: str, ticket: str) -> Admission:
         follow_ups=interview.template.follow_ups,
         media_folder=media_folder(interview),
     )
-
-
-def media_folder(interview: Interview) -> str:
-    """Where the interview's recordings lie below the media root."""
-    owner = (interview.organisation.public_id, interview.candidate.public_id, interview.public_id)
-    return "/".join(part.hex for part in owner)
 
 
 def seated(admission: Admission) -> Seat:

@@ -17,10 +17,12 @@ from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
+from apps.interviews.group import ring
 from apps.interviews.selectors import standing_of_interview
+from apps.interviews.services.entry import session_token
 from apps.interviews.services.live import Seat, Superseded
 from apps.live import group
-from apps.live.admission import Admission, admitted, seated, session_token_of
+from apps.live.admission import Admission, admitted, seated
 from apps.live.answer import AnswerSetting
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.conductor import HEARTBEAT_MS, IDLE_MS, Conductor, Place
@@ -174,7 +176,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         return message
 
     async def _attend(self, tasks: asyncio.TaskGroup, hello: Hello) -> None:
-        token = await in_database(session_token_of, self.scope["session"])
+        token = await in_database(session_token, self.scope["session"])
         public_id: UUID = self.scope["url_route"]["kwargs"]["public_id"]
         admission = await in_database(admitted, public_id=public_id, token=token, ticket=hello.ticket)
         try:
@@ -186,7 +188,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _work(self, tasks: asyncio.TaskGroup, hello: Hello, admission: Admission) -> None:
         seat = await in_database(seated, admission)
         superseded = {"type": "interview.superseded", "gen": seat.generation}
-        tasks.create_task(group.ring(admission.public_hex, superseded), name="supersede others")
+        tasks.create_task(ring(admission.public_hex, superseded), name="supersede others")
         conductor = await self._conductor_for(admission, seat)
         try:
             welcome = await conductor.prepare(hello)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import shutil
 from contextlib import suppress
 from pathlib import Path
 
 from asgiref.sync import async_to_sync
-from channels.layers import get_channel_layer
 from django.conf import settings
 from django.db import transaction
 
+from apps.interviews.group import ring
+from apps.interviews.media import media_folder
 from apps.interviews.models import Candidate, Interview
-from apps.ops.metrics import FALLBACKS
+from apps.interviews.services.live import ANALYSE
 from apps.ops.models import Job
 
-log = logging.getLogger(__name__)
-_SEND_LIMIT_S = 0.25
+logger = logging.getLogger(__name__)
 
 
 class EraseError(Exception):
@@ -35,21 +34,20 @@ def interview_delete(*, interview: Interview) -> None:
     public_hex = interview.public_id.hex
     folders = _folders(interview)
     with transaction.atomic():
-        Job.objects.filter(subject_id=interview_id, kind__in=("analyse_interview",)).delete()
+        Job.objects.filter(subject_id=interview_id, kind=ANALYSE).delete()
         candidate_id = interview.candidate_id
         Interview.objects.filter(pk=interview_id).delete()
         Candidate.objects.filter(pk=candidate_id, interviews=None).delete()
-    _tell_session(public_hex)
+    async_to_sync(ring)(public_hex, {"type": "interview.deleted"})  # without Redis it ends at its next write
     for folder in folders:
         _remove(folder)
     _remove_if_empty(folders[0].parent)  # the candidate's
-    log.info("interview %s erased", public_hex)
+    logger.info("interview %s erased", public_hex)
 
 
 def _folders(interview: Interview) -> tuple[Path, ...]:
     """Every folder that only this interview fills."""
-    owner = interview.organisation.public_id.hex, interview.candidate.public_id.hex
-    recordings = Path(settings.MEDIA_ROOT).joinpath(*owner, interview.public_id.hex)
+    recordings = Path(settings.MEDIA_ROOT) / media_folder(interview)
     return recordings, Path(settings.SPOOL_DIR) / interview.public_id.hex
 
 
@@ -65,19 +63,3 @@ def _remove(folder: Path) -> None:
 def _remove_if_empty(folder: Path) -> None:
     with suppress(OSError):  # another interview's recordings are in it, or it never was
         folder.rmdir()
-
-
-def _tell_session(public_hex: str) -> None:
-    """Ask an open live session to stop. Without Redis it stops at its next write instead."""
-    try:
-        async_to_sync(_group_send)(f"interview.{public_hex}", {"type": "interview.deleted"})
-    except Exception as exc:  # noqa: BLE001 - the rows are gone; a lost doorbell must not undo that
-        log.warning("interview %s: open page not told (%s)", public_hex, type(exc).__name__)
-        FALLBACKS.labels("layer_lost").inc()
-
-
-async def _group_send(group: str, message: dict[str, str]) -> None:
-    layer = get_channel_layer()
-    if layer is not None:
-        async with asyncio.timeout(_SEND_LIMIT_S):
-            await layer.group_send(group, message)

@@ -6,19 +6,19 @@ import logging
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from apps.interviews.models import Interview
 from apps.interviews.services import entry
+from apps.interviews.views import own_interview
 from apps.privacy.notice import current_versions, notice_for
 from apps.privacy.services import EraseError, interview_delete
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 
 @require_safe
@@ -30,7 +30,7 @@ def about(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def notice(request: HttpRequest, public_id: UUID) -> HttpResponse:
-    interview = _own_interview(request, public_id)
+    interview = own_interview(request, public_id)
     if interview.consented_at is not None:
         return redirect("interviews:microphone", public_id=public_id)
     problem = _consent_problem(request)
@@ -55,13 +55,13 @@ def _consent_problem(request: HttpRequest) -> str:
 @never_cache
 def delete(request: HttpRequest, public_id: UUID) -> HttpResponse:
     """Ask once, then erase."""
-    interview = _own_interview(request, public_id)
+    interview = own_interview(request, public_id)
     if request.method != "POST":
         return render(request, "privacy/delete.html", {"interview": interview})
     try:
         interview_delete(interview=interview)
     except EraseError:
-        log.exception("interview %s: a file stays behind", public_id.hex)
+        logger.exception("interview %s: a file stays behind", public_id.hex)
         messages.error(
             request,
             _("Words and scores are deleted, but a recording stayed behind. The operator can see why."),
@@ -69,10 +69,3 @@ def delete(request: HttpRequest, public_id: UUID) -> HttpResponse:
     else:
         messages.success(request, _("The interview is deleted: recording, words, scores and report."))
     return redirect("interviews:landing")
-
-
-def _own_interview(request: HttpRequest, public_id: UUID) -> Interview:
-    interview = entry.interview_for_session(request.session, public_id)
-    if interview is None:
-        raise Http404("no such interview")
-    return interview

@@ -13,11 +13,12 @@ from django.utils import timezone
 
 from apps.accounts.models import Organisation
 from apps.interviews.models import Interview
+from inference.assessment import GRADES
 
 PAGE_SIZE = 25
 STARTED = "started"
 STATUSES = (STARTED, *Interview.Status.values)
-LEAST_SCORES = {"A": 7.5, "B": 6.0, "C": 4.5, "D": 3.5}
+LEAST_SCORES = {str(grade): floor for floor, grade in GRADES}
 PERIODS_DAYS = {"7": 7, "30": 30, "90": 90}
 SORTS = {
     "date": "created_at",

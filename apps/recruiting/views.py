@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -19,7 +17,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from apps.accounts.selectors import organisations_for
 from apps.assessment.selectors import report_for_interview
-from apps.interviews.media import ranged_file
+from apps.interviews.media import answer_audio
 from apps.interviews.models import Interview
 from apps.interviews.services.live import ANALYSE
 from apps.ops.jobs import job_retry
@@ -63,10 +61,7 @@ def interview(request: HttpRequest, public_id: UUID) -> HttpResponse:
 @require_safe
 @login_required
 def audio(request: HttpRequest, public_id: UUID, number: int) -> HttpResponseBase:
-    turn = _interview(request, public_id).turns.filter(number=number).exclude(audio_path="").first()
-    if turn is None:
-        raise Http404("no recording")
-    return ranged_file(request, Path(settings.MEDIA_ROOT) / turn.audio_path, etag=turn.sha256)
+    return answer_audio(request, _interview(request, public_id), number)
 
 
 @require_safe

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 
 from apps.assessment.models import Evidence, Report, Score
+from apps.assessment.passages import passages_of
 from apps.assessment.services import report_rebuild
-from apps.assessment.views import transcript_runs
 from apps.interviews.models import Interview, Turn, Utterance
 
 HTMX = {"HX-Request": "true"}
@@ -79,8 +79,8 @@ def test_a_skipped_question_is_named_and_not_scored(client: Client, finished: In
 
 
 def test_unclear_words_are_marked(finished: Interview) -> None:
-    runs = list(transcript_runs(finished.turns.get(number=1)))
-    assert [(run.text, run.unclear) for run in runs] == [
+    passages = passages_of(finished.turns.get(number=1))
+    assert [(passage.text, passage.unsure) for passage in passages] == [
         ("I cut the ", False), ("latency", True), (" by forty percent", False)
     ]  # fmt: skip
 

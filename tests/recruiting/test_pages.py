@@ -14,11 +14,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.models import Organisation
+from apps.assessment.passages import Passage, passages_of
 from apps.assessment.services import report_rebuild, score_record
 from apps.interviews.models import Interview
 from apps.ops.models import Job
 from apps.recruiting.listing import Listing, interviews_listed
-from apps.recruiting.review import Passage, analysis_state, passages_of
+from apps.recruiting.review import analysis_state
 from tests.assessment import rows
 from tests.recruiting.people import client_of, recruiter
 
