@@ -9,7 +9,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from django.core.management.base import CommandError
 
@@ -23,7 +23,7 @@ from inference.nlp.summary import answer_summary
 from inference.observe import ignore
 from inference.ports import Engines
 
-KINDS = ("behavioural", "technical", "motivational", "factual")
+KINDS: tuple[str, ...] = get_args(QuestionKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ def _from_file(path: Path, options: dict[str, Any]) -> Iterator[TypedAnswer]:
                 yield _typed(json.loads(line), options, str(number))
             except (ValueError, TypeError, KeyError, AttributeError) as exc:
                 raise CommandError(
-                    f'{path} line {number}: needs a JSON object with "question" and "answer" as text.'
+                    f'{path} line {number}: needs a JSON object with "question" and "answer" as text '
+                    '("language" is en or zh, "kind" one that --kind takes).'
                 ) from exc
 
 
@@ -93,10 +94,13 @@ def _typed(row: dict[str, Any], options: dict[str, Any], number: str) -> TypedAn
     chosen = options["language"] if options["language"] != "auto" else row.get("language") or detect(question)
     if chosen not in {"en", "zh"}:
         raise ValueError("language must be en or zh")
+    kind = options["kind"] or row.get("kind")
+    if kind not in {None, *KINDS}:
+        raise ValueError("kind must be one that --kind takes")
     spec = QuestionSpec(
         text=question,
         language=cast(Language, chosen),
-        kind=cast("QuestionKind | None", options["kind"] or row.get("kind")),
+        kind=cast("QuestionKind | None", kind),
         expected_points=tuple(row.get("expected_points", ())),
         terms=tuple(row.get("terms", ())),
     )
