@@ -15,7 +15,8 @@ from pytest_django import Settings
 QUESTION = "Tell me about a time you solved a hard technical problem."
 STRONG = (
     "In my last job our checkout service was timing out and I was responsible for fixing it. "
-    "First I profiled the hot path, then I cached the catalogue. As a result latency fell by 40% in three months."
+    "First I profiled the hot path, then I cached the catalogue. "
+    "As a result latency fell by 40% in three months."
 )
 
 
