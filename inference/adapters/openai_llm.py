@@ -19,6 +19,7 @@ from inference.adapters.llm_stream import ChatServer, Delta, LlmBusy, LlmUnavail
 from inference.adapters.partial_json import JsonError
 from inference.assessment import Answer, Assessment
 from inference.config import LlmConfig
+from inference.nlp.injection import order_spans
 from inference.observe import Observe, ignore
 from inference.ports import AssessmentPiece
 from inference.prompts import Prompt, assemble
@@ -125,7 +126,7 @@ class _Reply:
 
     def __init__(self, answer: Answer, rules: Assessment, model: str, observe: Observe) -> None:
         weights = {score.dimension: score.weight for score in rules.dimensions}
-        self._prompt = assemble(answer, rules.kind, weights)
+        self._prompt = assemble(answer, rules.kind, weights, order_spans(answer.text))
         self._judgement = Judgement(answer, rules, self._prompt, observe)
         self._parser = ReplyParser()
         self._model = model

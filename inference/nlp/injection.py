@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from inference.nlp.folding import Folded, Span
+from inference.nlp.folding import Folded, Span, fold
 
 _TARGET = (
     r"(?:rubrics?|instructions?|prompts?|rules|guidelines?|criteria|directions|commands|policy|policies|scoring|grading|"
@@ -84,6 +84,13 @@ def orders_in(folded: Folded) -> list[Span]:
             for order in orders
         ]
     return spans
+
+
+def order_spans(text: str) -> list[Span]:
+    """The same in the speaker's own text, for whoever else is to judge what remains."""
+    folded = fold(text)
+    spans = (span for span in orders_in(folded) if span[0] < span[1])
+    return [(folded.origin[start], folded.origin[end - 1] + 1) for start, end in spans]
 
 
 def _is_reported(text: str, at: int) -> bool:

@@ -8,7 +8,7 @@ user role only.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from inference.assessment import Answer, Dimension, QuestionKind, QuestionSpec
@@ -31,14 +31,22 @@ class Prompt:
     shortened: bool
 
 
-def assemble(answer: Answer, kind: QuestionKind, weights: Mapping[Dimension, float]) -> Prompt:
-    """The prompt in the interview's language, below 2K tokens. `weights` are shares that sum to 1."""
+def assemble(
+    answer: Answer,
+    kind: QuestionKind,
+    weights: Mapping[Dimension, float],
+    omit: Sequence[tuple[int, int]] = (),
+) -> Prompt:
+    """The prompt in the interview's language, below 2K tokens. `weights` are shares that sum to 1.
+
+    `omit`: spans of the answer that the model must not see, such as orders to it.
+    """
     template = CURRENT[answer.question.language]
     code = secrets.token_hex(6)
     before = _question(template, answer.question, kind, weights)
     around = [*before, template.answer, code, code, template.closing.format(code=code)]
     room = MAX_PROMPT_TOKENS - estimated_tokens(template.system) - estimated_tokens("\n".join(around))
-    whole = clean(answer.text)
+    whole = clean(answer.text, omit)
     said = shorten(whole, room)
     user = [*before, template.answer, code, said.text, code, template.closing.format(code=code)]
     return Prompt(template.version, template.system, "\n".join(user), said, said is not whole)

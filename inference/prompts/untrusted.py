@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _OURS = -1  # a character that no one said
@@ -49,17 +50,29 @@ class Cleaned:
         return None if _OURS in origins else raw[origins[0] : origins[-1] + 1]
 
 
-def clean(raw: str) -> Cleaned:
-    """NFKC, nothing invisible, blanks single, special tokens and role names defused one for one."""
+def clean(raw: str, omit: Sequence[tuple[int, int]] = ()) -> Cleaned:
+    """NFKC, nothing invisible, blanks single, special tokens and role names defused one for one.
+
+    The spans of `omit` are left out, with a mark of ours in their place.
+    """
     chars: list[str] = []
     origins: list[int] = []
     for index, char in enumerate(raw):
-        for folded in _fold(char):
+        ours = _omitted(index, omit)
+        for folded in _fold(char) if ours is None else ours:
             if folded == " " and (not chars or chars[-1] == " "):
                 continue
             chars.append(folded)
-            origins.append(index)
+            origins.append(index if ours is None else _OURS)
     return Cleaned(_defuse("".join(chars)), tuple(origins))
+
+
+def _omitted(index: int, omit: Sequence[tuple[int, int]]) -> str | None:
+    """What stands for a character left out: the mark for the first of its span. None for a kept one."""
+    within = [start for start, stop in omit if start <= index < stop]
+    if not within:
+        return None
+    return _CUT if min(within) == index else ""
 
 
 def _fold(char: str) -> str:
