@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 
 from apps.assessment.models import Report, Score
 from apps.assessment.passages import Passage, passages_of
-from apps.assessment.selectors import report_for_interview, turn_readings
+from apps.assessment.selectors import TurnReading, report_for_interview, turn_readings
 from apps.assessment.summary import next_steps_of
 from apps.interviews.models import Interview, Turn
 from apps.interviews.views import own_interview
@@ -60,7 +60,7 @@ def _since(request: HttpRequest) -> int:
 
 def _context(interview: Interview, found: Report | None) -> dict[str, object]:
     readings = turn_readings(interview)
-    answers = tuple(_answers(interview))
+    answers = tuple(_answers(readings))
     return {
         "interview": interview,
         "report": found,
@@ -71,9 +71,9 @@ def _context(interview: Interview, found: Report | None) -> dict[str, object]:
     }
 
 
-def _answers(interview: Interview) -> Iterator[Answer]:
+def _answers(readings: Sequence[TurnReading]) -> Iterator[Answer]:
     position = 0
-    for reading in turn_readings(interview):
+    for reading in readings:
         turn = reading.turn
         if turn.kind == Turn.Kind.MAIN:
             position += 1
