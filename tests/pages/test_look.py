@@ -216,3 +216,24 @@ async def test_what_is_heard_is_text_and_never_markup(site: str) -> None:
         await expect(page.locator("#weakness-text")).to_have_text(hostile)
         await expect(page.locator("#words")).to_contain_text(hostile)
         assert await page.locator("main img").count() == 0
+
+
+async def test_what_is_typed_follows_what_was_said_and_does_not_repeat_it(site: str) -> None:
+    server = ScriptedServer("en")
+    async with chromium(*playing(SPEECH)) as browser, visitor(browser) as page:
+        await page.route_web_socket("**/ws/**", server.connected)
+        await agree(page, site)
+        await page.click("#turn-on")
+        await expect(page.locator("#start")).to_be_visible(timeout=10_000)
+        await page.click("#start")
+        await expect(page.locator("#question")).to_have_text(QUESTION["en"])
+        server.speaking()
+        said = page.locator("#words")
+        await expect(said).to_contain_text(ANSWER["en"][0])
+        await page.click("#type")
+        await expect(page.locator("#typed")).to_have_value("")
+        await expect(said).to_be_visible()
+        await page.fill("#typed", "It has held since.")
+        await page.keyboard.press("Control+Enter")
+        await expect(said).to_contain_text(ANSWER["en"][0])
+        await expect(said).to_contain_text("It has held since.")
