@@ -111,10 +111,13 @@ class AnswerSession:
     def skip(self) -> None:
         self._end("skipped")
 
-    def answer_in_text(self, text: str) -> None:
-        """A typed answer. It is joined to what was said before, so that nothing is lost."""
+    def answer_in_text(self, text: str) -> bool:
+        """A typed answer, joined to what was said before. False, and nothing changes, when the turn is over."""
+        if self._ended is not None:
+            return False
         self._typed = text.strip()
         self._end("text")
+        return True
 
     def thinking(self) -> None:
         """ "I'm thinking": no clock strikes for a while."""
@@ -264,25 +267,25 @@ class AnswerSession:
         )
         if reason == "skipped":
             self._judge.withdraw()
-            return self._outcome(reason, None, "unscored")
+            return self._outcome(reason, self._answer(), None, "unscored")
         if self._transcriber is not None and not await self._transcriber.settle(self._config.settle_s):
             logger.error("turn %d: decodes still running long after its end", self._brief.turn)
             self._observe("fallback:asr_lost", 1)
             self._unheard = True
         answer = self._answer()
         if self._lost and not self._typed:
-            return self._outcome(reason, None, self._unscored(low_confidence=True))
+            return self._outcome(reason, answer, None, self._unscored(low_confidence=True))
         if not answer.text:
-            return self._outcome(reason, None, self._unscored(low_confidence=False))
+            return self._outcome(reason, answer, None, self._unscored(low_confidence=False))
         assessment = await self._judgement(answer)
         if assessment.score is None:
-            return self._outcome(reason, assessment, "unscored")
+            return self._outcome(reason, answer, assessment, "unscored")
         if self._brief.ask_follow_up:
             self._emit(
                 ev.FollowUp(turn=self._brief.turn, text=assessment.follow_up, source=assessment.source)
             )
         degraded = self._engines.llm is not None and assessment.source == "rules"
-        return self._outcome(reason, assessment, "degraded" if degraded else "complete")
+        return self._outcome(reason, answer, assessment, "degraded" if degraded else "complete")
 
     async def _judgement(self, answer: Answer) -> Assessment:
         """The reading of the whole answer: the one begun at the soft commit if nothing changed since."""
@@ -318,9 +321,9 @@ class AnswerSession:
         )
 
     def _outcome(
-        self, reason: ev.EndReason, assessment: Assessment | None, outcome: ev.Outcome
+        self, reason: ev.EndReason, answer: Answer, assessment: Assessment | None, outcome: ev.Outcome
     ) -> AnswerOutcome:
-        answer = self._answer()
+        """What is kept: the very answer that was judged, whatever came since."""
         return AnswerOutcome(
             turn=self._brief.turn,
             end_reason=reason,

@@ -127,6 +127,21 @@ async def test_a_typed_answer_is_judged_like_a_spoken_one_and_joins_what_was_sai
     assert played.outcome.assessment is not None
 
 
+async def test_text_that_comes_after_the_end_is_refused_and_what_was_judged_is_kept() -> None:
+    model = ScriptedAssessor(lambda a: [0.3, *_by_model(replace(assess(a), source="llm"))])
+    played = Played()
+    session = AnswerSession(engines(llm=model), brief())
+    hearing = asyncio.create_task(hear(session, played))
+    assert session.answer_in_text(STAR)
+    await asyncio.sleep(0.1)  # the model still judges
+    assert not session.answer_in_text("bananas and nothing else at all")
+    await hearing
+    assert played.outcome is not None
+    assert played.outcome.transcript == STAR
+    assert played.outcome.assessment is not None
+    assert all(q in STAR for d in played.outcome.assessment.dimensions for q in d.quotes)
+
+
 async def test_a_skipped_question_is_not_scored() -> None:
     played = Played()
     session = AnswerSession(engines(), brief())
