@@ -112,7 +112,7 @@ class AnswerSession:
         self._end("skipped")
 
     def answer_in_text(self, text: str) -> bool:
-        """A typed answer, joined to what was said before. False, and nothing changes, when the turn is over."""
+        """A typed answer, joined to what was said before. False, changing nothing, when the turn is over."""
         if self._ended is not None:
             return False
         self._typed = text.strip()
