@@ -6,6 +6,7 @@ rules contradict, that is quoted but not in the answer, or that is in the wrong 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -33,12 +34,16 @@ from inference.ports import (
 )
 from inference.prompts import Prompt
 
-MAX_DIFFERENCE = 2.5  # from the rules' score; beyond it one of the two is wrong, and rules can be explained
+# From the rules' score and from each of their values; beyond it one is wrong, and rules can be explained.
+MAX_DIFFERENCE = 2.5
+MAX_DISAGREEMENT = 1.0  # between a score and the weighted mean of the values shown beside it
 UNQUOTED_MAX = 3.5  # rubric: a higher value needs a quote
 MAX_FOLLOW_UP_CHARS = 240
-MIN_QUOTE_CHARS = 2
+MIN_QUOTE_SIZE = 4  # two words, or four Chinese characters, or one word and two characters
 _LIMITS = {str(name): limit for name, limit in LIMITS.items()}
 _QUOTE_ENDS = " \"'“”‘’「」…"
+_HAN = "\u4e00-\u9fff"
+_WORD = re.compile(rf"[{_HAN}]|[^\W_{_HAN}]+(?:['’.,-][^\W_{_HAN}]+)*")
 
 
 @dataclass(slots=True)
@@ -80,15 +85,17 @@ class Judgement:
                 self._follow_up = "".join(map(shown, text)).strip()
 
     def finish(self, *, complete: bool) -> Iterator[AssessmentPiece]:
-        """What is missing by the rules, then the whole. Only when presentable."""
+        """What is missing by the rules, then the whole. Only when presentable. Raises LlmUnavailable."""
         for by_rules in self.rules.dimensions:
             if by_rules.dimension not in self._by_dimension:
                 yield from self._by_rules(by_rules)
+        if not self._adds_up():
+            raise LlmDisputed if complete else LlmUnavailable("broken_off")
         yield AssessmentDone(self._whole(complete=complete))
 
     def _bounded(self, value: float) -> ScorePiece:
         rules_score = self.rules.score
-        if rules_score is None or abs(value - rules_score) > MAX_DIFFERENCE or value > ceiling(self.rules):
+        if rules_score is None or _differ(value, rules_score) or value > ceiling(self.rules):
             raise LlmDisputed
         self._score = value
         return ScorePiece(value, self.model, self.prompt.version)
@@ -101,13 +108,14 @@ class Judgement:
     def _open(self, read: DimensionRead) -> Iterator[AssessmentPiece]:
         by_rules = next((score for score in self.rules.dimensions if score.dimension == read.dimension), None)
         quotes = self._true_quotes(read.quotes)
-        if read.value > UNQUOTED_MAX and not quotes and by_rules:
+        unproved = read.value > UNQUOTED_MAX and not quotes
+        if by_rules and (unproved or _differ(read.value, by_rules.value)):
             self.observe("dimension_by_rules", 1)
             self._ruled.add(read.dimension)
             yield from self._by_rules(by_rules)
             return
-        weight = by_rules.weight if by_rules else 0.0
-        score = DimensionScore(read.dimension, read.value, weight, quotes, "")
+        value = UNQUOTED_MAX if unproved else read.value
+        score = DimensionScore(read.dimension, value, by_rules.weight if by_rules else 0.0, quotes, "")
         self._by_dimension[read.dimension] = score
         yield DimensionPiece(score)
 
@@ -133,14 +141,20 @@ class Judgement:
         return tuple(dict.fromkeys(quote for quote in found if quote))
 
     def _in_answer(self, quote: str) -> str | None:
+        said = self.answer.text
         for candidate in (quote, quote.strip(_QUOTE_ENDS), quote.strip(_QUOTE_ENDS).rstrip(".。")):
-            if len(candidate) < MIN_QUOTE_CHARS or not any(map(str.isalnum, candidate)):
+            if not candidate:
                 continue
-            if candidate in self.answer.text:
-                return candidate
-            if passage := self.prompt.answer.passage(self.answer.text, candidate):
+            passage = candidate if candidate in said else self.prompt.answer.passage(said, candidate)
+            if passage and proves_something(passage, said):
                 return passage
         return None
+
+    def _adds_up(self) -> bool:
+        """Whether the score is the mean of the values beside it, within the caps, as the rubric wants it."""
+        mean = sum(part.weight * part.value for part in self._by_dimension.values())
+        wanted = min(mean, ceiling(self.rules))
+        return self._score is not None and round(abs(self._score - wanted), 6) <= MAX_DISAGREEMENT
 
     def _whole(self, *, complete: bool) -> Assessment:
         notes = self.rules.notes
@@ -176,6 +190,38 @@ def ceiling(rules: Assessment) -> float:
     return min((_LIMITS.get(name, rules.score or 0.0) for name in rules.caps), default=10.0)
 
 
+def proves_something(quote: str, said: str) -> bool:
+    """Whole words and enough of them: two letters are in every answer. A short answer is quoted whole."""
+    words = _WORD.findall(quote)
+    size = sum(1 if is_han(word) else 2 for word in words)
+    return any(map(str.isalnum, quote)) and (
+        words == _WORD.findall(said) or (size >= MIN_QUOTE_SIZE and _in_whole_words(quote, said))
+    )
+
+
+def _in_whole_words(quote: str, said: str) -> bool:
+    """Whether the quote stands anywhere in the answer without cutting a word at either end."""
+    start = said.find(quote)
+    while start >= 0:
+        stop = start + len(quote)
+        if not (_cuts_a_word(said, start) or _cuts_a_word(said, stop)):
+            return True
+        start = said.find(quote, start + 1)
+    return False
+
+
+def _cuts_a_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and all(char.isalnum() and not is_han(char) for char in text[at - 1 : at + 1])
+
+
+def is_han(char: str) -> bool:
+    return "\u4e00" <= char <= "\u9fff"
+
+
+def _differ(value: float, by_rules: float) -> bool:
+    return round(abs(value - by_rules), 6) > MAX_DIFFERENCE
+
+
 def _place(order: list[Dimension], dimension: Dimension) -> int:
     return order.index(dimension) if dimension in order else len(order)
 
@@ -183,7 +229,7 @@ def _place(order: list[Dimension], dimension: Dimension) -> int:
 def is_written_in(language: Language, text: str) -> bool:
     """By script: Chinese has Han characters besides its English terms, English is not mostly Han."""
     letters = [char for char in text if char.isalpha()]
-    han = sum("\u4e00" <= char <= "\u9fff" for char in letters)
+    han = sum(map(is_han, letters))
     if language == "zh":
         return han >= max(1, len(letters) // 5)
     return bool(letters) and han * 3 < len(letters)

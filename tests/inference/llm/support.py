@@ -83,7 +83,7 @@ def reply(**changes: object) -> dict[str, Any]:
             "structure": dimension(7, ["I had to fix it", "I cached the catalogue"], "The task is thin."),
             "evidence": dimension(8.1, ["Latency fell by 40%"], "One number that can be checked."),
             "ownership": dimension(7.0, ["I cached the catalogue"], "Your own part is clear."),
-            "clarity": dimension(3.0, [], "Short and plain."),
+            "clarity": dimension(3.5, [], "Short and plain."),
         },
         "follow_up": "Which part of the fix did you decide yourself?",
     }

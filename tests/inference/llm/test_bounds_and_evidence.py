@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from inference.assessment import Answer, Assessment, QuestionSpec
+from inference.assessment import DIMENSIONS, Answer, Assessment, QuestionSpec
 from inference.nlp.caps import LIMITS
 from inference.ports import JudgementDisputed, ScorePiece
 from tests.inference.llm.scripted_server import scripted_server, stream
@@ -60,9 +60,96 @@ async def test_an_order_to_the_judge_never_reaches_the_model_and_the_rest_is_quo
     assert all(quote in text for part in whole.dimensions for quote in part.quotes)
 
 
+def all_alike(value: float, quotes: list[str] | None = None, answer: Answer = ENGLISH) -> dict[str, object]:
+    """The same value for every dimension, by default with a quote that holds."""
+    shown = [answer.text[:12]] if quotes is None else quotes
+    return {name: dimension(value, shown, "好。" if answer is CHINESE else "Fine.") for name in DIMENSIONS}
+
+
 @pytest.mark.parametrize("score", [4.5, 9.5])
 async def test_a_score_at_the_edge_of_the_bounds_is_shown(score: float) -> None:
-    assert (await judged(as_json(reply(score=score)))).score == score
+    values = all_alike(min(score, 8.5))  # as far from the rules' 6.0 as a value may be
+    assert (await judged(as_json(reply(score=score, dimensions=values)))).score == score
+
+
+@pytest.mark.parametrize(
+    ("value", "score", "holds"), [(8.0, 9.0, True), (8.0, 9.1, False), (6.0, 4.9, False)]
+)
+async def test_a_score_that_its_own_values_do_not_add_up_to_is_taken_back(
+    value: float, score: float, holds: bool
+) -> None:
+    seen = Observed()
+    text = as_json(reply(score=score, dimensions=all_alike(value)))
+    async with scripted_server(stream(text)) as server, assessor(server, server, observe=seen) as llm:
+        if holds:
+            assert result(await collect(llm)).score == score
+            return
+        failure, _, _ = await failure_of(llm)
+    assert failure.reason == "out_of_bounds"
+    assert isinstance(failure, JudgementDisputed)
+    assert seen.counts["llm_failed:out_of_bounds"] == len(server.exchanges) == 1
+
+
+async def test_a_capped_score_need_not_reach_the_mean_of_its_values() -> None:
+    text = as_json(reply(score=5.5))
+    async with (
+        scripted_server(stream(text)) as server,
+        assessor(server, bound=lambda answer: by_rules(answer, 5.5, caps=("blame",))) as llm,
+    ):
+        assert result(await collect(llm)).score == 5.5
+
+
+@pytest.mark.parametrize("value", [3.4, 8.6])
+async def test_a_value_far_from_the_rules_is_the_rules_own_instead(value: float) -> None:
+    seen = Observed()
+    parts = reply()["dimensions"] | {"clarity": dimension(value, ["I had to fix it"], "Not at all so.")}
+    whole = await judged(as_json(reply(dimensions=parts)), seen=seen)
+    assert whole.dimensions[4] == by_rules(ENGLISH).dimensions[4]
+    assert seen.counts["dimension_by_rules"] == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "quote"),
+    [
+        (ENGLISH, "in"),
+        (ENGLISH, "checkout"),
+        (ENGLISH, "40%"),
+        (ENGLISH, "ad to fi"),
+        (ENGLISH, "had to fix i"),
+        (ENGLISH, ", . -"),
+        (CHINESE, "结算"),
+        (CHINESE, "我负责"),
+    ],
+)
+async def test_two_letters_do_not_carry_a_ten(answer: Answer, quote: str) -> None:
+    """Each value is the rules' own; so a total of 9.5 stands on nothing."""
+    seen = Observed()
+    like = CHINESE_REPLY if answer is CHINESE else reply()
+    text = as_json(like | {"score": 9.5, "dimensions": all_alike(10, [quote], answer)})
+    async with scripted_server(stream(text)) as server, assessor(server, observe=seen) as llm:
+        failure, pieces, _ = await failure_of(llm, answer)
+    assert failure.reason == "out_of_bounds"
+    assert seen.values["quote_dropped"] == seen.counts["dimension_by_rules"] == len(DIMENSIONS)
+    assert opened(pieces) == list(by_rules(answer).dimensions)
+
+
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("I had to fix it.", "fix it"),
+        ("It fell by 40%", "by 40%"),
+        ("Kafka.", "Kafka"),
+        ("会。", "会"),
+        ("由我负责修复", "我负责修"),
+        ("我用Kafka做消费", "我用Kafka"),
+        ("We cut refix it, then fix it.", "fix it"),
+    ],
+)
+async def test_two_words_four_characters_or_a_whole_answer_are_a_quote(said: str, quote: str) -> None:
+    values = all_alike(6.0, [quote])
+    whole = await judged(as_json(reply(score=6, dimensions=values)), replace(ENGLISH, text=said))
+    assert {part.quotes for part in whole.dimensions} == {(quote,)}
+    assert {part.comment for part in whole.dimensions} == {"Fine."}
 
 
 @pytest.mark.parametrize("cap", sorted(LIMITS))
@@ -139,7 +226,9 @@ async def test_a_high_value_without_a_true_quote_is_the_rules_own_instead() -> N
 async def test_a_low_value_needs_no_quote() -> None:
     parts = reply()["dimensions"]
     parts["evidence"] = dimension(3.5, [], "Nothing to check.")
-    assert (await judged(as_json(reply(dimensions=parts)))).dimensions[2].comment == "Nothing to check."
+    assert (await judged(as_json(reply(score=6, dimensions=parts)))).dimensions[
+        2
+    ].comment == "Nothing to check."
 
 
 @pytest.mark.parametrize(
@@ -157,7 +246,7 @@ async def test_a_quote_is_given_back_in_the_speakers_own_characters(
     said: str, quoted: str, kept: str
 ) -> None:
     parts = {name: dimension(6.0, [quoted], "Fine.") for name in reply()["dimensions"]}
-    whole = await judged(as_json(reply(dimensions=parts)), replace(ENGLISH, text=said))
+    whole = await judged(as_json(reply(score=6, dimensions=parts)), replace(ENGLISH, text=said))
     assert {score.quotes for score in whole.dimensions} == {(kept,)}
     assert kept in said
 
@@ -165,7 +254,7 @@ async def test_a_quote_is_given_back_in_the_speakers_own_characters(
 async def test_chinese_quotes_keep_their_punctuation() -> None:
     answer = replace(CHINESE, text="我把商品目录放进了缓存，“延迟”下降了４０％；之后没有故障！")
     parts = {name: dimension(6.0, ["缓存，“延迟”下降了40%；之后"], "好。") for name in reply()["dimensions"]}
-    whole = await judged(as_json(CHINESE_REPLY | {"dimensions": parts}), answer)
+    whole = await judged(as_json(CHINESE_REPLY | {"score": 6, "dimensions": parts}), answer)
     assert whole.dimensions[0].quotes == ("缓存，“延迟”下降了４０％；之后",)
 
 
@@ -206,7 +295,7 @@ async def test_the_middle_of_a_very_long_answer_is_left_out_and_said_so() -> Non
     parts = {
         name: dimension(6.0, ["First I measured.", "It held."], "Fine.") for name in reply()["dimensions"]
     }
-    whole = await judged(as_json(reply(dimensions=parts)), long)
+    whole = await judged(as_json(reply(score=6, dimensions=parts)), long)
     assert whole.notes == ("shortened",)
     assert whole.dimensions[0].quotes == ("First I measured.", "It held.")
 

@@ -49,7 +49,7 @@ async def test_a_good_reply_becomes_the_whole_assessment() -> None:
     assert (whole.model, whole.prompt_version) == ("judge", "assess-en-1")
     assert whole.weakness == reply()["weakness"]
     assert whole.follow_up == reply()["follow_up"]
-    assert [score.value for score in whole.dimensions] == [8.0, 7.0, 8.1, 7.0, 3.0]
+    assert [score.value for score in whole.dimensions] == [8.0, 7.0, 8.1, 7.0, 3.5]
     assert [score.comment for score in whole.dimensions] == [
         part["comment"] for part in reply()["dimensions"].values()
     ]
