@@ -189,7 +189,7 @@ class Problem(_Event):
     """Something the candidate should know. The page holds the words for each code."""
 
     type: Literal["problem"] = "problem"
-    code: Literal["asr_lost", "storage_full", "rate_mismatch", "server_error"]
+    code: Literal["asr_lost", "storage_full", "rate_mismatch", "server_error", "too_late"]
 
 
 Event = Annotated[

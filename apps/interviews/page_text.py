@@ -93,6 +93,9 @@ def _troubles() -> dict[str, str]:
         "problem_rate_mismatch": _(
             "The sound from this microphone arrives at the wrong speed. Please type your answer."
         ),
+        "problem_too_late": _(
+            "This question had already closed, so your text was not sent. It is still in the box."
+        ),
         "problem_server_error": _(
             "Something went wrong on the server. What was saved is safe; the page tries again."
         ),

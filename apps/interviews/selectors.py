@@ -68,6 +68,12 @@ def standing_of_interview(*, interview_id: int) -> Standing | None:
     return None if row is None else Standing(generation=row[0], consented=row[1] is not None)
 
 
+def turn_ends_with(*, interview_id: int, number: int, typed: str) -> bool:
+    """Whether the turn was answered in writing, and with this text."""
+    turns = Turn.objects.filter(interview_id=interview_id, number=number, input="text")
+    return any(turn.transcript.endswith(typed) for turn in turns)
+
+
 def course_for_interview(*, interview_id: int) -> Course:
     interview = Interview.objects.select_related("template").get(pk=interview_id)
     follow_ups = {

@@ -66,6 +66,8 @@ class LiveAnswer:
         self.intake = Intake(step.number, spool, tell, self._hear, self._session.done)
         self._over = asyncio.Event()  # the server has ended the turn
         self._skipped = False
+        self.typed = ""  # what ended the turn, if it was typed
+        self._text_kept = asyncio.Event()
         self._handed_in = asyncio.Event()  # the page has: `end` came and every frame before it
         self._end: End | None = None
         self._late_end: asyncio.TimerHandle | None = None
@@ -96,7 +98,8 @@ class LiveAnswer:
             start += len(chunk) // BYTES_PER_SAMPLE
         ended = next((event for event in self._past if isinstance(event, ev.TurnEnded)), None)
         if typed:
-            self._session.answer_in_text(typed)
+            self.answer_in_text(typed)
+            self.text_kept()
         elif ended is not None and ended.reason == "skipped":
             self._session.skip()
         elif ended is not None:
@@ -130,9 +133,17 @@ class LiveAnswer:
     def thinking(self) -> None:
         self._session.thinking()
 
-    def answer_in_text(self, text: str) -> None:
+    def answer_in_text(self, text: str) -> bool:
+        """End the turn with a typed answer; nobody is told before `text_kept`. False when it was over."""
+        if not self._session.answer_in_text(text):
+            return False
         self.holds_speech = True
-        self._session.answer_in_text(text)
+        self.typed = text
+        return True
+
+    def text_kept(self) -> None:
+        """The row holds the typed answer: a crash cannot lose it any more."""
+        self._text_kept.set()
 
     async def run(self) -> AnswerOutcome:
         """Until the turn is over, judged, and handed in by the page or given up waiting for."""
@@ -172,6 +183,8 @@ class LiveAnswer:
         async for event in self._session.events:
             self.rev = max(self.rev, getattr(event, "rev", 0))
             self.holds_speech |= isinstance(event, ev.SpeechStarted)
+            if isinstance(event, ev.TurnEnded) and event.reason == "text":
+                await self._text_kept.wait()
             self._log(event)
             if isinstance(event, ev.TurnEnded):
                 self._skipped = event.reason == "skipped"

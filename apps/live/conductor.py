@@ -19,6 +19,7 @@ from apps.interviews.selectors import (
     course_for_interview,
     events_after,
     standing_of_interview,
+    turn_ends_with,
 )
 from apps.interviews.services.live import (
     Seat,
@@ -120,15 +121,20 @@ class Conductor:
             raise Refused(CloseCode.BAD_FRAME, f"answer {frame.answer} is not open")
 
     async def handle(self, message: FromPage) -> None:
-        """One text message after the hello. What comes for another turn than the open one changes nothing."""
+        """One text message after the hello. What comes for another turn than the open one changes nothing.
+
+        Only a typed answer is then refused aloud: nobody may lose one without knowing.
+        """
         match message:
             case End(answer=number) if number in self._committed:
                 self._tell(Committed(answer=number, sha256=self._committed[number]))
             case Finish():
                 self._finish()
-            case End() | Skip() | Thinking() | TextAnswer():
+            case TextAnswer():
+                await self._take_text(message.answer, message.text.strip())
+            case End() | Skip() | Thinking():
                 if self._answer is not None and message.answer == self._answer.number:
-                    await self._to_answer(self._answer, message)
+                    _to_answer(self._answer, message)
 
     def tick(self) -> None:
         """Called a few times a second."""
@@ -142,17 +148,21 @@ class Conductor:
             self._sync.discard(self._answer.spool)
             await asyncio.to_thread(self._answer.spool.close)
 
-    async def _to_answer(self, answer: LiveAnswer, message: End | Skip | Thinking | TextAnswer) -> None:
-        match message:
-            case End():
-                answer.end(message)
-            case Skip():
-                answer.skip()
-            case Thinking():
-                answer.thinking()
-            case TextAnswer(text=text):
-                await insist(typed_answer_keep, seat=self._place.seat, number=answer.number, text=text)
-                answer.answer_in_text(text)
+    async def _take_text(self, number: int, text: str) -> None:
+        """A typed answer: the first one for an open turn counts."""
+        answer = self._answer if self._answer is not None and self._answer.number == number else None
+        if answer is not None and answer.answer_in_text(text):
+            await insist(typed_answer_keep, seat=self._place.seat, number=number, text=text)
+            answer.text_kept()
+        elif not await self._is_taken(answer, number, text):
+            self._tell(ev.Problem(code="too_late"))
+
+    async def _is_taken(self, answer: LiveAnswer | None, number: int, text: str) -> bool:
+        """Whether this very text was accepted before: a page that missed `turn.ended` says it again."""
+        if answer is not None:
+            return answer.typed == text
+        interview_id = self._place.seat.interview_id
+        return await insist(turn_ends_with, interview_id=interview_id, number=number, typed=text)
 
     def _finish(self) -> None:
         self._finishing = True
@@ -286,6 +296,16 @@ class Conductor:
 
     async def _store(self, events: Sequence[ev.Event]) -> Sequence[ev.Event]:
         return await insist(event_append, seat=self._place.seat, events=events)
+
+
+def _to_answer(answer: LiveAnswer, message: End | Skip | Thinking) -> None:
+    match message:
+        case End():
+            answer.end(message)
+        case Skip():
+            answer.skip()
+        case Thinking():
+            answer.thinking()
 
 
 def _turn(step: Step, spool: Spool) -> Turn:

@@ -179,7 +179,10 @@ class LivePage {
       "question.follow_up": (event) => feedback.followUp(event),
       "analysis.ready": () => {},
       "session.ended": ({ reason }) => this.over(reason),
-      problem: ({ code }) => this.strip(`problem_${code}`),
+      problem: ({ code }) => {
+        if (code === "too_late") this.textRefused();
+        this.strip(`problem_${code}`);
+      },
       reload: () => location.reload(),
     };
   }
@@ -245,8 +248,8 @@ class LivePage {
     this.answering.finish(turn);
     if (turn !== this.question?.turn) return;
     this.facts.turn = "analysing";
-    this.typing.sent();
-    if (reason !== "skipped") this.feedback.open(true);
+    this.typing.ended(reason === "text" || reason === "skipped");
+    if (reason !== "skipped" && !this.facts.typing) this.feedback.open(true); // the next box stays free
   }
 
   /** @param {Uint8Array} pcm @param {number} captureUs @param {boolean} flushed */
@@ -302,10 +305,18 @@ class LivePage {
   /** @param {string} text */
   sendText(text) {
     if (!this.question || this.facts.turn === "analysing") return;
+    if (stripKey() === "problem_too_late") this.strip("");
     this.words.typed(text);
     this.answering.command({ type: "text_answer", answer: this.question.turn, text });
     this.facts.turn = "analysing";
     this.show();
+  }
+
+  /** The question had closed before the text came: it stays in the box and is no part of that answer. */
+  textRefused() {
+    this.answering.pending.delete("text_answer");
+    this.words.untyped();
+    this.typing.refused();
   }
 
   done() {
@@ -362,9 +373,9 @@ class LivePage {
     showStrip(key, { device: this.facts.device }, action, act);
   }
 
-  /** Trouble that the next words disprove. */
+  /** Trouble that the next words disprove; a text that came too late is told of until the next one is sent. */
   calm() {
-    if (stripKey().startsWith("problem_")) this.strip("");
+    if (stripKey().startsWith("problem_") && stripKey() !== "problem_too_late") this.strip("");
   }
 
   /** @param {string} key @param {string} action @param {() => void} act */

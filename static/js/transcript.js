@@ -67,6 +67,12 @@ export class Transcript {
     this.#render();
   }
 
+  /** It came too late and is no part of the answer. */
+  untyped() {
+    this.utterances.delete(TYPED);
+    this.#render();
+  }
+
   get text() {
     return this.#ordered().map(({ text }) => text.trim()).filter(Boolean).join(this.joint);
   }

@@ -8,6 +8,7 @@ export class Typing {
   constructor(send, begun) {
     this.send = send;
     this.turn = 0;
+    this.carried = false; // the box holds words that no turn took: the next question keeps them
     this.field = /** @type {HTMLTextAreaElement} */ (part("typed"));
     this.field.addEventListener("input", () => this.#keep());
     this.field.addEventListener("pointerdown", begun);
@@ -25,7 +26,9 @@ export class Typing {
   next(turn) {
     this.turn = turn;
     this.field.disabled = false;
-    this.field.value = this.#draft();
+    if (this.carried) this.#keep();
+    else this.field.value = this.#draft();
+    this.carried = false;
     // On a phone the keyboard would cover the feedback that is still being read.
     if (!part("typing").hidden && matchMedia("(min-width: 60rem)").matches) this.field.focus();
   }
@@ -40,8 +43,24 @@ export class Typing {
     this.send(text);
   }
 
-  /** The server has it. */
-  sent() {
+  /**
+   * The turn is over. Words still being typed, or sent too late, stay in the box.
+   * @param {boolean} taken the server has the text, or the question was skipped
+   */
+  ended(taken) {
+    this.carried = !taken && !part("typing").hidden && this.field.value.trim() !== "";
+    if (!this.carried) this.#forget();
+  }
+
+  /** The server did not take what was submitted. */
+  refused() {
+    this.field.disabled = false;
+    this.carried = this.field.value.trim() !== "";
+    this.#keep();
+  }
+
+  #forget() {
+    if (!this.#draft()) return; // it belongs to another turn
     try {
       sessionStorage.removeItem(DRAFT_KEY);
     } catch {

@@ -89,6 +89,59 @@ def test_a_typed_answer_is_judged_and_asks_its_follow_up(server: Server) -> None
     assert second.scores.count() == 1
 
 
+def test_a_typed_answer_after_silence_ended_the_turn_is_refused_and_writes_nothing(server: Server) -> None:
+    person = Person(questions=1)
+    with Page(server, person) as page:
+        page.hello()
+        page.until("answer.opened")
+        page.stream(speech(1.0) + silence(3.0))
+        assert page.until("turn.ended")["reason"] == "silence"
+        page.say(type="text_answer", answer=1, text="Something else, typed too late.")
+        assert page.until("problem")["code"] == "too_late"
+        assert "committed" not in page.types()  # refused while the turn still waits for its `end`
+        assert turn_of(person, 1).input == "voice"
+        page.until("session.ended", within_s=6)
+    turn = turn_of(person, 1)
+    assert (turn.input, turn.transcript, turn.end_reason) == ("voice", ANSWER, "silence")
+
+
+def test_of_two_typed_answers_the_first_counts_in_row_and_score(server: Server) -> None:
+    person = Person(questions=1)
+    with Page(server, person) as page:
+        page.hello()
+        page.until("answer.opened")
+        page.stream(SPOKEN)
+        page.acked(19)
+        page.say(type="text_answer", answer=1, text=ANSWER)
+        page.say(type="text_answer", answer=1, text="bananas and nothing else at all")
+        assert page.until("problem")["code"] == "too_late"
+        page.until("session.ended", within_s=6)
+    turn = turn_of(person, 1)
+    assert (turn.input, turn.transcript) == ("text", f"{ANSWER} {ANSWER}")
+    assert float(turn.scores.get().value) == page.of("feedback.score")[-1]["value"]
+
+
+def test_an_accepted_text_said_again_is_no_second_answer_and_no_problem(server: Server) -> None:
+    person = Person(questions=2)
+    again = {"type": "text_answer", "answer": 1, "text": f"{ANSWER} "}
+    with Page(server, person) as page:
+        page.hello()
+        page.until("answer.opened")
+        page.say(**again)
+        page.say(**again)
+        page.until("answer.opened", turn=2)
+    with Page(server, person) as page:  # a page that missed how the turn ended
+        page.hello()
+        page.say(**again)
+        page.say(type="text_answer", answer=1, text="bananas")
+        page.until("problem", code="too_late")
+        page.say(type="text_answer", answer=3, text="of a question not asked yet")
+        page.until("problem", code="too_late")
+        assert len(page.of("problem")) == 2
+    assert turn_of(person, 1).transcript == ANSWER
+    assert not Turn.objects.filter(interview=person.interview, number=2).exclude(transcript="").exists()
+
+
 def test_a_skipped_question_has_no_score_and_no_follow_up(server: Server) -> None:
     person = Person(questions=2, follow_ups=True)
     with Page(server, person) as page:
