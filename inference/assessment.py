@@ -48,13 +48,17 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSpec:
-    """A question as the judge needs it. `kind` None: the rules infer it from the text."""
+    """A question as the judge needs it. `kind` None: the rules infer it from the text.
+
+    `follow_up_to`: the main question's text when this one follows it up; `kind` is then the main question's.
+    """
 
     text: str
     language: Language
     kind: QuestionKind | None = None
     expected_points: tuple[str, ...] = ()
     terms: tuple[str, ...] = ()
+    follow_up_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,13 +91,14 @@ def course_for_interview(*, interview_id: int) -> Course:
 def question_spec(
     question: PlannedQuestion, *, text: str, follow_up: bool, language: Language
 ) -> QuestionSpec:
-    """For the judge. A follow-up is about its own text: what the main question expects is no measure."""
+    """For the judge. A follow-up asks for one thing: what the main question expects is no measure of it."""
     return QuestionSpec(
         text=text,
         language=language,
-        kind=None if follow_up else cast(QuestionKind, question.kind),
+        kind=cast(QuestionKind, question.kind),
         expected_points=() if follow_up else question.expected_points,
         terms=question.terms,
+        follow_up_to=question.text if follow_up else "",
     )
 
 

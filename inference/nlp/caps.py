@@ -67,7 +67,7 @@ def caps_of(features: Features) -> tuple[CapName, ...]:
 
 
 def _story_caps(features: Features) -> dict[CapName, bool]:
-    if features.kind != "behavioural":
+    if features.kind != "behavioural" or features.form == "follow_up":
         return {}
     present = {name for name, part in features.star.items() if part.present}
     return {

@@ -10,7 +10,7 @@ from inference.nlp.clauses import words_of
 from inference.nlp.features import Features, found, verifiable
 from inference.nlp.question import Form
 from inference.nlp.reading import Mark
-from inference.nlp.relevance import content_stems
+from inference.nlp.stems import content_stems
 
 LOW, HIGH = 3.5, 7.0
 WEIGHTS: dict[QuestionKind, dict[Dimension, float]] = {
@@ -82,6 +82,8 @@ def _relevance(features: Features) -> tuple[float, Iterable[Mark]]:
         return min(value + 3.0, _motive_point(features)), found(features, "REASON") or marks
     if features.form in ("fact", "yes_no"):
         return max(value, 6.0) + (1.5 if _detailed(features) else 0.0), marks
+    if features.form == "follow_up":
+        return value if _concrete(features) else min(value, LOW), marks
     if features.form in ("design", "explain"):
         return min(value, _depth(features)), marks
     return _story_relevance(features, value), _longest(features.acts or features.marks)
@@ -134,6 +136,7 @@ def _structure(features: Features) -> tuple[float, Iterable[Mark]]:
         "explain": _claim_structure,
         "motive": _claim_structure,
         "approach": _approach_structure,
+        "follow_up": _focused_structure,
     }
     return reader.get(features.form, _story_structure)(features)
 
@@ -159,6 +162,36 @@ def _approach_structure(features: Features) -> tuple[float, list[Mark]]:
     examples, reasons = found(features, "EXAMPLE"), found(features, "REASON")
     value = 1.5 + min(3.6, 1.2 * len(steps)) + 1.2 * bool(reasons) + 1.5 * bool(examples)
     return value + (1.8 if features.star["result"].present else 0.0), steps + examples
+
+
+def _concrete(features: Features) -> list[Mark]:
+    """Clauses that say one thing in particular."""
+    return [
+        mark
+        for mark in features.marks
+        if not mark.vague
+        and not mark.buzz
+        and (mark.measured or mark.lasting or mark.proof or _says_much(mark.clause.text))
+    ]
+
+
+def _says_much(text: str) -> bool:
+    """Two content words; a pair of Chinese characters is half of one."""
+    return len(content_stems(text)) >= (2 if text.isascii() else 4)
+
+
+def _focused_structure(features: Features) -> tuple[float, list[Mark]]:
+    """One thing was asked for: it is said, and a reason, a figure, a deed or an example carries it."""
+    said = _concrete(features)
+    if not said:
+        return LOW - 1.0, []
+    carried = [
+        bool(found(features, "REASON") or found(features, "TRADE_OFF")),
+        bool(features.quantified),
+        bool(features.acts),
+        bool(found(features, "EXAMPLE") or any(mark.situation or mark.task for mark in said)),
+    ]
+    return min(9.0, 4.2 + 0.6 * min(len(said), 4) + 1.1 * sum(carried)), said
 
 
 def _design_structure(features: Features) -> tuple[float, list[Mark]]:
@@ -200,6 +233,7 @@ def _evidence(features: Features) -> tuple[float, Iterable[Mark]]:
         "motive": _motive_evidence,
         "fact": _fact_evidence,
         "yes_no": _fact_evidence,
+        "follow_up": _focused_evidence,
     }
     return readers.get(features.form, _story_evidence)(features)
 
@@ -214,6 +248,18 @@ def _story_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
         results = [mark for mark in features.marks if mark.outcome]
         return max(4.0, min(6.2, concrete + 1.0)), results
     return (min(concrete, 5.2), _longest(features.acts)) if features.acts else (1.0, ())
+
+
+def _focused_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
+    """A figure, a time or an outcome can be checked; names and deeds can, in part."""
+    said = _concrete(features)
+    if not said:
+        return 1.0, ()
+    shown = [mark for mark in said if verifiable(mark, features.form) or (mark.outcome and mark.proof)]
+    value = min(6.6, 2.4 + 0.42 * features.richness + 0.6 * bool(features.acts))
+    if shown:
+        value = min(9.4, max(value, 5.6) + 1.2 + 0.3 * len(shown))
+    return value, shown + _longest(said)
 
 
 def _technical_evidence(features: Features) -> tuple[float, Iterable[Mark]]:
@@ -253,6 +299,9 @@ def _ownership(features: Features) -> tuple[float, Iterable[Mark]]:
         return (
             min(value, 4.5) if any(mark.blame for mark in features.marks) and count < 2 else value
         ), own + roles
+    if features.form == "follow_up":
+        # It may ask for the place, the reason or the figure: then there is no deed to claim.
+        return (6.0 if _concrete(features) else 3.0), _concrete(features)
     if any(mark.actor == "we" for mark in features.acts):
         return (5.5 if roles else 3.4), roles + list(features.acts)
     return (4.0 if roles else 2.0), roles

@@ -13,10 +13,11 @@ from inference.nlp.fluency import filler_spans, without_fillers
 from inference.nlp.folding import Folded, fold
 from inference.nlp.injection import orders_in
 from inference.nlp.quantification import quantities_in
-from inference.nlp.question import Form, kind_and_form
+from inference.nlp.question import PLANS_COUNT, Form, kind_and_form
 from inference.nlp.reading import Mark, read, word_count
-from inference.nlp.relevance import Relevance, content_stems, relevance_of
+from inference.nlp.relevance import Relevance, relevance_of
 from inference.nlp.star import ABSENT, star_of
+from inference.nlp.stems import content_stems
 from inference.nlp.substance import Substance, substance_of
 
 MAX_CHARS = 8_000  # some ten minutes of speech; what follows is not read, and a note says so
@@ -49,7 +50,7 @@ class Features:
     @property
     def acts(self) -> tuple[Mark, ...]:
         """Acts that count for this form of question: plans count where plans or habits were asked for."""
-        planned_too = self.form in ("design", "approach", "explain")
+        planned_too = self.form in PLANS_COUNT
         return tuple(mark for mark in self.marks if mark.act and (planned_too or not mark.planned))
 
     @property
@@ -135,7 +136,7 @@ def _outcome_quote(folded: Folded, mark: Mark) -> str:
 
 def verifiable(mark: Mark, form: Form) -> bool:
     """Whether the clause holds an outcome, or for plans and facts a size, that one could check."""
-    if form in ("fact", "yes_no") and mark.lasting:
+    if form in ("fact", "yes_no", "follow_up") and mark.lasting:
         return True
     if form == "explain":
         return mark.measured and mark.moved

@@ -110,8 +110,8 @@ WEAKNESS: dict[str, tuple[str, str]] = {
         "Your reasons would fit almost any employer: add one thing about this work that matters to you, and why.",
     ),
     "missing_point": (
-        "You don't touch on “{point}” yet: add a sentence about it, next to what you said (“{quote}”).",
-        "You don't touch on “{point}” yet: add a sentence about it.",
+        "One point is still open ({point}): add a sentence about it, next to what you said (“{quote}”).",
+        "One point is still open ({point}): add a sentence about it.",
     ),
     "misses_point": (
         "What you tell (“{quote}”) comes near the question but doesn't answer it directly: add one sentence that says how it fits.",
@@ -152,6 +152,14 @@ WEAKNESS: dict[str, tuple[str, str]] = {
     "fact_outcome": (
         "You answer the question and give its size (“{quote}”), but not what came of it: add one sentence about that.",
         "You answer the question and give its size, but not what came of it: add one sentence about that.",
+    ),
+    "follow_up_detail": (
+        "You answer what was asked (“{quote}”), but nobody could check it yet: add a name, a date or a number.",
+        "You answer what was asked, but nobody could check it yet: add a name, a date or a number.",
+    ),
+    "follow_up_done": (
+        "You answer what was asked (“{quote}”): one sentence more on what it taught you would round it off.",
+        "You answer what was asked: one sentence more on what it taught you would round it off.",
     ),
     "vague": (
         "“{quote}” could mean many things: say it again with one exact thing, person or number.",
@@ -263,7 +271,10 @@ FOLLOW_UP: dict[str, tuple[str, ...]] = {
         "Beyond “{quote}”, which part of this work matters to you, and why?",
         "Which part of this work would you miss most elsewhere, and why?",
     ),
-    "missing_point": ("You haven't mentioned “{point}”: how does it come in here?", "What about “{point}”?"),
+    "missing_point": (
+        "There is one more point I would like to hear about ({point}): what would you say to it?",
+        "Could you add a sentence or two on one more point: {point}?",
+    ),
     "misses_point": (
         "You said “{quote}”: how does that answer the question I asked?",
         "How does this bear on the question, in one sentence?",
@@ -304,6 +315,11 @@ FOLLOW_UP: dict[str, tuple[str, ...]] = {
         "You said “{quote}”: what came of it?",
         "What came of it, in one sentence?",
     ),
+    "follow_up_detail": (
+        "You said “{quote}”: can you add a name, a date or a number to it?",
+        "Can you add a name, a date or a number to that?",
+    ),
+    "follow_up_done": ("What did that teach you?", "What do you take from that for the next time?"),
     "vague": ("When you say “{quote}”, what exactly do you mean?", "Can you give me one exact case of that?"),
     "rambling": (
         "If you had to say it in two sentences, what was the point and what shows it?",
@@ -330,6 +346,10 @@ COMMENT: dict[str, str] = {
     "structure.design.low": "Name the parts of your solution one after the other: goal, parts, trade-offs.",
     "structure.design.mid": "The parts are there; the trade-offs and failures deserve a sentence each.",
     "structure.design.high": "Goal, parts and trade-offs are all there.",
+    "structure.focus.low": "Answer in one plain sentence first, then say what it rests on.",
+    "structure.focus.mid": "What was asked is there; a reason or an example would carry it.",
+    "structure.focus.high": "You say what was asked, and what it rests on.",
+    "ownership.focus.mid": "This can stand as it is; where you decided something yourself, say so.",
     "structure.claim.low": "Say your point, then the reason, then an example.",
     "structure.claim.mid": "Your point is there; give it a reason and an example.",
     "structure.claim.high": "Point, reason and example are all there.",

@@ -7,13 +7,17 @@ Knows question wordings, nothing of answers.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Literal
 
 from inference.assessment import QuestionKind, QuestionSpec
 from inference.nlp.folding import fold
 
 # A kind may ask for different shapes: an episode, a habit, a career, a plan, an explanation, reasons, a fact.
-Form = Literal["story", "approach", "career", "design", "explain", "motive", "fact", "yes_no"]
+# A follow-up asks for one thing, so its answer has no shape to keep.
+Form = Literal["story", "approach", "career", "design", "explain", "motive", "fact", "yes_no", "follow_up"]
+# Where "I would …" and "I always …" answer the question.
+PLANS_COUNT: frozenset[Form] = frozenset(("design", "approach", "explain", "follow_up"))
 
 _STORY = re.compile(
     r"\b(?:tell (?:me|us) (?:about|of) (?:a|an|one|the|your|how you)(?! bit about)\b|describe (?:a|an|the|your|one|how you)\b|"
@@ -98,7 +102,10 @@ _DEFAULT_FORM: dict[QuestionKind, Form] = {
 
 
 def kind_and_form(question: QuestionSpec) -> tuple[QuestionKind, Form]:
-    """The kind as given, else inferred; the form always fits the kind."""
+    """The kind as given, else inferred; the form always fits the kind. A follow-up is of its main question's kind."""
+    if question.follow_up_to:
+        kind, _ = kind_and_form(replace(question, text=question.follow_up_to, follow_up_to=""))
+        return kind, "follow_up"
     text = fold(question.text[:600]).text.strip()
     found = [form for form, pattern in _ORDER if pattern.search(text)]
     if _PLAN.search(text) and not _PEOPLE.search(text) and found[-1:] == ["approach"] and len(found) == 1:

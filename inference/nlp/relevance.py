@@ -6,16 +6,15 @@ Doubt speaks for the speaker: without a sign of another topic an answer counts a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 
 from inference.assessment import QuestionSpec
-from inference.nlp import lexicon_en as en
 from inference.nlp.clauses import words_of
 from inference.nlp.folding import fold
 from inference.nlp.language import to_simplified
-from inference.nlp.lexicon import phrases
-from inference.nlp.question import Form
+from inference.nlp.points import PERSONAL, Points, points_of
+from inference.nlp.question import Form, kind_and_form
+from inference.nlp.stems import answer_stems, content_stems
 from inference.nlp.topics import (
     LEISURE_EN,
     LEISURE_ZH,
@@ -28,20 +27,12 @@ from inference.nlp.topics import (
 )
 
 ON_TOPIC = 0.5
+_SHARES = 0.34  # of the question's content words: this many, and the answer is about it
+_DIRECTLY_ASKED = 0.12
+_LONGEST_QUESTION_CHARS = 600
 _SHORTEST_JUDGED_WORDS = 7
 _LEAST_CONTENT = 4
 _NARROW = frozenset(("conflict", "failure", "customer", "leadership"))
-_ASKING_WORDS = frozenset(
-    phrases(
-        "tell|describe|give|example|time|situation|walk|through|explain|share|talk|question|please|"
-        "thing|something|lot|kind|way|hard|difficult|biggest|greatest|last|first|current|previous|"
-        "recent|would|design|difference|between|many|much|years|used|using|use|want|work|like|make|made|"
-        "handle|public|good|best|worst|most|important|solved|dealt|faced|experience|someone|people"
-    )
-)
-_ASKING_HAN = re.compile(
-    r"请问?|讲|说说?|谈谈?|描述|介绍|举例|说明|一[个次件段下]|你|是|如何|怎么样?|怎样|什么|为什么|有没有|哪些|哪个|的|过|最|了|吗|呢|和|与|在|有|经历|例子|问题|时候|设计|一|请|现在|我们|公司|想"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +65,41 @@ _PERSONAL = re.compile(r"\b(?:i|we|my|our|me|us|i'd|i've|i'm)\b|我|咱|本人")
 
 def relevance_of(question: QuestionSpec, text: str, form: Form, told: bool) -> Relevance:
     """`told`: the answer holds an act, so what it is about can be known."""
-    asked = fold(question.text[:600]).text
-    signs = _signs(asked, question, text)
-    covered = tuple(point for point in question.expected_points if _covers(text, point))
-    missing = tuple(point for point in question.expected_points if point not in covered)
-    off_topic = not covered and _off_topic(signs, form)
-    misses = not off_topic and not covered and _misses(signs, form)
+    signs = _signs(fold(question.text[:_LONGEST_QUESTION_CHARS]).text, question, text)
+    if form == "follow_up":
+        return _of_follow_up(question, text, signs)
+    points = points_of(question.expected_points, text, form)
+    off_topic = not points.covered and _off_topic(signs, form)
+    misses = not off_topic and not points.covered and _misses(signs, form)
     value = _off_value(signs) if off_topic else _on_value(signs, form)
     if misses:
         value = ON_TOPIC - 0.05 if told else ON_TOPIC
-    if question.expected_points and not off_topic:
-        share = len(covered) / len(question.expected_points)
-        value = max(ON_TOPIC if covered else 0.4, 0.35 * value + 0.65 * share)
-    return Relevance(round(min(value, 1.0), 2), off_topic, covered, missing, signs.topic_hits, misses)
+    if not off_topic:
+        value = _with_points(value, points, form)
+    return Relevance(
+        round(min(value, 1.0), 2), off_topic, points.covered, points.missing, signs.topic_hits, misses
+    )
+
+
+def _with_points(value: float, points: Points, form: Form) -> float:
+    """Points decide a technical question; an experience, told in words of one's own, can only gain by them."""
+    if not points.covered and not points.missing:
+        return value
+    share = len(points.covered) / (len(points.covered) + len(points.missing))
+    measured = max(ON_TOPIC if points.covered else 0.4, 0.35 * value + 0.65 * share)
+    return max(value, measured) if form in PERSONAL else measured
+
+
+def _of_follow_up(question: QuestionSpec, text: str, own: _Signs) -> Relevance:
+    """About the follow-up or about its main question: only what misses both is off topic."""
+    main = _signs(fold(question.follow_up_to[:_LONGEST_QUESTION_CHARS]).text, question, text)
+    form = kind_and_form(replace(question, text=question.follow_up_to, follow_up_to=""))[1]
+    off_topic = _at_home(own) and own.shared < _SHARES and _off_topic(main, form)
+    value = max(_on_value(own, form), _on_value(main, form)) + _DIRECTLY_ASKED
+    hits = max(own.topic_hits, main.topic_hits)
+    return Relevance(
+        round(_off_value(main) if off_topic else min(value, 0.97), 2), off_topic, topic_hits=hits
+    )
 
 
 def _signs(asked: str, question: QuestionSpec, text: str) -> _Signs:
@@ -110,59 +123,30 @@ def _signs(asked: str, question: QuestionSpec, text: str) -> _Signs:
     )
 
 
-@lru_cache(maxsize=4096)
-def stem(word: str) -> str:
-    """A crude English stem: enough for limiter / limit / limits / limited to meet."""
-    for ending in ("ations", "ation", "ings", "ing", "ers", "er", "ies", "ied", "ed", "es", "s", "e", "y"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
-
-
-def content_stems(text: str) -> set[str]:
-    """Stems of English content words and pairs of Chinese characters."""
-    latin = [word for word in words_of(text) if word[0].isascii() and word[0].isalpha()]
-    stems = {
-        stem(word)
-        for word in latin
-        if word not in en.FUNCTION_WORDS and word not in _ASKING_WORDS and len(word) > 1
-    }
-    for run in re.findall(r"[\u3400-\u9fff]{2,}", _ASKING_HAN.sub(" ", text)):
-        stems |= {run[at : at + 2] for at in range(len(run) - 1)}
-    return stems
-
-
 def _shared(asked: str, text: str) -> float:
     """Share of the question's content words that come back in the answer."""
     wanted = content_stems(asked)
-    return len(wanted & _answer_stems(text)) / len(wanted) if wanted else 0.0
-
-
-def _answer_stems(text: str) -> set[str]:
-    stems = {stem(word) for word in words_of(text) if word[0].isascii()}
-    for run in re.findall(r"[\u3400-\u9fff]{2,}", text):
-        stems |= {run[at : at + 2] for at in range(len(run) - 1)}
-    return stems
-
-
-def _covers(text: str, point: str) -> bool:
-    wanted = content_stems(fold(point[:200]).text)
-    return bool(wanted) and len(wanted & _answer_stems(text)) * 2 >= len(wanted)
+    return len(wanted & answer_stems(text)) / len(wanted) if wanted else 0.0
 
 
 def _off_topic(signs: _Signs, form: Form) -> bool:
-    if signs.words < _SHORTEST_JUDGED_WORDS or signs.content < _LEAST_CONTENT or signs.shared >= 0.34:
+    if signs.words < _SHORTEST_JUDGED_WORDS or signs.content < _LEAST_CONTENT or signs.shared >= _SHARES:
         return False
-    at_home = (
-        signs.leisure >= 2
-        and signs.leisure > signs.work + signs.technical // 2
-        and signs.leisure >= signs.topic_hits
-    )
+    at_home = _at_home(signs)
     if form in ("design", "explain"):
         return (
             signs.technical == 0 or at_home or (signs.technical <= 1 and signs.work >= 3 and not signs.shared)
         )
     return at_home or _impersonal(signs)
+
+
+def _at_home(signs: _Signs) -> bool:
+    """About leisure more than about work."""
+    return (
+        signs.leisure >= 2
+        and signs.leisure > signs.work + signs.technical // 2
+        and signs.leisure >= signs.topic_hits
+    )
 
 
 def _impersonal(signs: _Signs) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inference.assessment import STAR_NAMES, StarName, StarPart
 from inference.nlp.folding import Folded
-from inference.nlp.question import Form
+from inference.nlp.question import PLANS_COUNT, Form
 from inference.nlp.reading import Mark
 from inference.nlp.topics import TECHNICAL_EN, TECHNICAL_ZH
 
@@ -17,7 +17,7 @@ def star_of(folded: Folded, marks: tuple[Mark, ...], form: Form) -> dict[StarNam
     episode = [mark for mark in marks if not mark.planned]
     acts = _acts(marks, form) or (_parts(marks) if form == "design" else [])
     first_act = next((i for i, mark in enumerate(episode) if mark.act), len(episode))
-    told = any(mark.act and not mark.planned for mark in marks) or form in ("story", "career")
+    told = any(mark.act and not mark.planned for mark in marks) or form in ("story", "career", "follow_up")
     found: dict[StarName, Mark | None] = {
         "situation": _scene(episode, first_act) if told else None,
         "task": next((mark for mark in episode if mark.task), None) if told else None,
@@ -30,7 +30,7 @@ def star_of(folded: Folded, marks: tuple[Mark, ...], form: Form) -> dict[StarNam
 
 
 def _acts(marks: tuple[Mark, ...], form: Form) -> list[Mark]:
-    planned_too = form in ("design", "approach", "explain")
+    planned_too = form in PLANS_COUNT
     acts = [mark for mark in marks if mark.act and (planned_too or not mark.planned)]
     # The role ("I led a team of five") is an act only when nothing more telling follows; so is the result.
     return sorted(

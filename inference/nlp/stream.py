@@ -21,13 +21,16 @@ _WORD = re.compile(r"[\u3400-\u9fff]{1,2}[，。：；、？！”）]*|[^\s\u34
 
 
 def pieces(assessment: Assessment) -> Iterator[AssessmentPiece]:
-    """The order of `ports.Assessor`; without a score there is no ScorePiece."""
+    """The order of `ports.Assessor`; without a score there is no ScorePiece.
+
+    What does not count for this kind of question is kept in the assessment and not told.
+    """
     if assessment.score is not None:
         yield ScorePiece(assessment.score)
     words = _WORD.findall(assessment.weakness)
     for at in range(0, len(words), _WORD_GROUP):
         yield WeaknessPiece("".join(words[at : at + _WORD_GROUP]))
-    for dimension in assessment.dimensions:
+    for dimension in (told for told in assessment.dimensions if told.weight > 0):
         yield DimensionPiece(dimension)
         for word in _WORD.findall(dimension.comment):
             yield DetailPiece(dimension.dimension, word)

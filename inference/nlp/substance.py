@@ -21,6 +21,7 @@ from inference.nlp.language import (
     latin_words,
     other_script_share,
 )
+from inference.nlp.quantification import quantities_in
 from inference.nlp.question import Form
 from inference.nlp.reading import Mark, word_count
 from inference.nlp.topics import LEISURE_ZH, TECHNICAL_ZH, WORK_ZH
@@ -94,7 +95,8 @@ def _empty(text: str, form: Form) -> bool:
     if form == "yes_no" and (bare in _YES_OR_NO or words[0] in _YES_OR_NO):
         return False
     hollow = all(word in en.EMPTY_ANSWER for word in words) or bare.rstrip("吧啊呢的了") in zh.EMPTY_ANSWER
-    return hollow or (form not in _TERMS_ARE_FINE and word_count(bare) <= 2)
+    figure = form == "follow_up" and bool(quantities_in(text))  # "by how much?" - "forty percent"
+    return hollow or (form not in _TERMS_ARE_FINE and not figure and word_count(bare) <= 2)
 
 
 _YES_OR_NO = frozenset(

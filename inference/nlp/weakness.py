@@ -7,7 +7,7 @@ from typing import Final
 
 from inference.assessment import Dimension
 from inference.nlp.caps import LIMITS, CapName
-from inference.nlp.dimensions import LOW, WEIGHTS, Reading
+from inference.nlp.dimensions import HIGH, LOW, WEIGHTS, Reading
 from inference.nlp.features import Features, found
 from inference.nlp.question import Form
 
@@ -43,12 +43,24 @@ def biggest(
     """The issue (a key of the phrases) and the dimension it belongs to."""
     if caps and (LIMITS[caps[0]] <= _NOTHING_TO_WEIGH or LIMITS[caps[0]] <= mean + 0.5):
         return _named(features, caps[0]), _DIMENSION_OF[caps[0]]
+    if features.form == "follow_up":
+        return _of_follow_up(features, readings)
     weights = WEIGHTS[features.kind]
     gains = {reading.dimension: weights[reading.dimension] * _gain(reading.value) for reading in readings}
     weakest = max(gains, key=lambda dimension: gains[dimension])
     if gains[weakest] < _NOTHING_LEFT:
         return _finish(features), weakest
     return _issue(features, weakest), weakest
+
+
+def _of_follow_up(features: Features, readings: tuple[Reading, ...]) -> tuple[Issue, Dimension]:
+    """A follow-up asked for one thing: it may be said too vaguely, or lack a detail."""
+    values = {reading.dimension: reading.value for reading in readings}
+    if any(mark.vague for mark in features.marks) and values["evidence"] <= LOW:
+        return "vague", "evidence"
+    if min(values["relevance"], values["evidence"]) < HIGH and not features.quantified:
+        return "follow_up_detail", "evidence"
+    return "follow_up_done", "structure"
 
 
 _BARE_NO = re.compile(r"^\W*(?:no\b|not\b|never\b|nope\b|i have not|i haven't|没有|没|不|从来没)")
@@ -93,13 +105,19 @@ def _issue(features: Features, dimension: Dimension) -> Issue:
 
 
 def _relevance(features: Features) -> Issue:
-    if features.relevance.missing:
+    if features.relevance.missing and not _part_missing(features):
         return "missing_point"
     if features.form in ("fact", "yes_no"):
         return _bare(features)
     if features.form in ("story", "career", "approach"):
         return "misses_point" if features.relevance.misses_topic else _story_gap(features)
     return _gap(features)
+
+
+def _part_missing(features: Features) -> bool:
+    """A story without its deed or its outcome lacks more than a point."""
+    star = features.star
+    return features.form in ("story", "career") and not (star["action"].present and star["result"].present)
 
 
 _OF_ONESELF = re.compile(

@@ -14,7 +14,7 @@ from inference.nlp.features import Features
 from inference.nlp.language import han_count
 from inference.nlp.question import Form
 from inference.nlp.reading import Mark, word_count
-from inference.nlp.relevance import content_stems
+from inference.nlp.stems import content_stems
 
 _LONGEST_QUOTE_CHARS = 72
 _LONGEST_QUOTE_HAN = 26
@@ -131,9 +131,9 @@ def _comment(features: Features, reading: Reading) -> str:
     words = phrases_for(features.language)
     if WEIGHTS[features.kind][reading.dimension] == 0:
         return str(words.COMMENT["unweighed"])
-    if reading.dimension != "relevance" and not features.sound:
-        return str(words.COMMENT["none"])
     level = "low" if reading.value <= LOW else "high" if reading.value >= HIGH else "mid"
+    if level == "low" and reading.dimension != "relevance" and not features.sound:
+        return str(words.COMMENT["none"])
     if reading.dimension == "structure" and features.form in ("story", "career"):
         return _star_comment(features, level)
     if reading.dimension == "relevance" and features.relevance.missing and level == "mid":
@@ -149,6 +149,7 @@ def _family(features: Features) -> tuple[str, ...]:
         "motive": ("claim", "motive"),
         "fact": ("fact",),
         "yes_no": ("fact",),
+        "follow_up": ("focus", "fact"),
     }
     return families.get(features.form, ())
 

@@ -61,4 +61,5 @@ def test_a_follow_up_is_not_judged_by_what_the_main_question_expects() -> None:
     main = step_after().spec("en")
     follow_up = step_after(asked(1, 11, follow_up="How many?")).spec("en")
     assert (main.kind, main.expected_points) == ("technical", ("p",))
-    assert (follow_up.text, follow_up.kind, follow_up.expected_points) == ("How many?", None, ())
+    assert (follow_up.text, follow_up.kind, follow_up.expected_points) == ("How many?", "technical", ())
+    assert (main.follow_up_to, follow_up.follow_up_to) == ("", main.text)

@@ -1,4 +1,5 @@
 """The demo that a first start makes: an organisation, a recruiter, a candidate, two practice interviews."""
+# ruff: noqa: E501 - a point with its other words is one line
 
 from __future__ import annotations
 
@@ -25,6 +26,8 @@ class Demo:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
+    """`points` only where there is something to know: what happened and what came of it is read by STAR anyway."""
+
     text: str
     kind: Question.Kind
     points: tuple[str, ...] = ()
@@ -35,61 +38,58 @@ _ENGLISH = (
     _Asked(
         "Tell me about a time you solved a hard technical problem.",
         _KIND.BEHAVIOURAL,
-        ("the situation", "what you did yourself", "what came of it, with a number"),
     ),
     _Asked(
         "Tell me about a disagreement with a colleague. How did you settle it?",
         _KIND.BEHAVIOURAL,
-        ("what each of you wanted", "what you did to settle it", "how it ended"),
     ),
     _Asked(
         "A page of your web application has become slow. How do you find out why, and how do you fix it?",
         _KIND.TECHNICAL,
         (
-            "measure before changing",
-            "database queries or an index",
-            "caching and its price",
-            "check the effect",
+            "measuring before changing (profil, trac, slow query log, explain, metric, dashboard, flame graph, p95, devtools)",
+            "database queries or an index (n+1, sql, join, full scan)",
+            "caching and its price (cdn, redis, stale, invalidat, ttl)",
+            "checking the effect afterwards (compare, before and after, load test, monitor, again, went from, fell)",
         ),
         "PostgreSQL, Redis, index, cache, profiler, p95, CDN",
     ),
     _Asked(
         "Tell me about a mistake you made at work. What did you change afterwards?",
         _KIND.BEHAVIOURAL,
-        ("the mistake as your own", "how you repaired it", "what you changed for good"),
     ),
     _Asked(
         "Why do you want to work on this kind of product, and what do you want to learn in the first year?",
         _KIND.MOTIVATIONAL,
-        ("a reason of your own", "an example that shows it", "something to learn"),
     ),
 )
 _CHINESE = (
     _Asked(
         "请讲一个你解决过的最难的技术问题。",
         _KIND.BEHAVIOURAL,
-        ("当时的情况", "你自己做了什么", "结果如何，最好有数字"),
     ),
     _Asked(
         "请讲一次你和同事意见不一致的经历，最后是怎么解决的？",
         _KIND.BEHAVIOURAL,
-        ("双方各自的想法", "你为达成一致做了什么", "最后的结果"),
     ),
     _Asked(
         "线上的一个页面突然变慢了，你会怎么排查，又会怎么优化？",
         _KIND.TECHNICAL,
-        ("先测量再修改", "数据库查询或索引", "缓存及其代价", "验证优化效果"),
+        (
+            "先测量再修改（监控、慢查询日志、链路、火焰图、耗时、profil、explain、定位）",
+            "数据库查询或索引（sql、慢查询、全表扫描、n+1）",
+            "缓存及其代价（redis、cdn、失效、一致性、过期）",
+            "验证优化效果（压测、对比、p95、p99、降到、观察、灰度）",
+        ),
         "MySQL, Redis, 索引, 缓存, 慢查询, 高并发, CDN",
     ),
     _Asked(
         "请讲一次你在工作中犯过的错误，之后你做了哪些改变？",
         _KIND.BEHAVIOURAL,
-        ("承认是自己的错误", "怎样补救", "之后形成的做法"),
     ),
     _Asked(
         "你为什么想做这个方向的工作？入职第一年最想学到什么？",
         _KIND.MOTIVATIONAL,
-        ("自己的理由", "能说明它的例子", "想学的东西"),
     ),
 )
 

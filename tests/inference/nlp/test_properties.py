@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from inference.assessment import DIMENSIONS, STAR_NAMES, Answer, Assessment, Language, QuestionSpec, grade_for
+from inference.nlp import phrases_en, phrases_zh
 from inference.nlp.caps import LIMITS
 from inference.nlp.score import assess, warm_up
 from tests.inference.nlp.judging import STORY, STORY_ZH, labelled
@@ -70,6 +71,45 @@ def test_any_text_is_judged_within_the_rules(text: str, asked: tuple[str, Langua
         assert round(dimension.value, 1) == dimension.value
         assert dimension.comment
         assert dimension.quotes or dimension.value <= 3.5
+
+
+BANDS_OF_COMMENTS = {
+    text: key.rsplit(".", 1)[-1] if "." in key else "low"
+    for book in (phrases_en, phrases_zh)
+    for key, text in book.COMMENT.items()
+    if key != "unweighed" and "{" not in text
+}
+
+
+def assert_comments_fit(assessment: Assessment) -> None:
+    for dimension in assessment.dimensions:
+        band = "low" if dimension.value <= 3.5 else "high" if dimension.value >= 7 else "mid"
+        if dimension.weight > 0 and dimension.comment in BANDS_OF_COMMENTS:
+            assert BANDS_OF_COMMENTS[dimension.comment] == band, (dimension.dimension, dimension.value)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(text=texts, asked=st.sampled_from(QUESTIONS), follow_up=st.booleans())
+def test_a_comment_fits_the_band_of_its_value(
+    text: str, asked: tuple[str, Language], follow_up: bool
+) -> None:
+    question, language = asked
+    assert_comments_fit(
+        assess(Answer(QuestionSpec(question, language, follow_up_to=STORY * follow_up), text))
+    )
+
+
+@pytest.mark.parametrize("name", ["answers", "own"])
+def test_the_comments_on_every_labelled_answer_fit_their_values(name: str) -> None:
+    for row in labelled(name):
+        assert_comments_fit(assess(Answer(QuestionSpec(row["question"], row["language"]), row["answer"])))
+
+
+def test_a_clear_answer_to_another_question_is_not_told_that_there_is_too_little_of_it() -> None:
+    said = "Last summer my sister and I went to the beach and ate pizza every evening."
+    clarity = assess(Answer(QuestionSpec("How would you design a rate limiter?", "en"), said)).dimensions[-1]
+    assert clarity.value >= 7
+    assert clarity.comment == "Plain and in order."
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n", "…", "\u200b", "。。。", "👍"])

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from inference.assessment import DIMENSIONS
 from inference.nlp import phrases_en, phrases_zh
 from inference.nlp.caps import LIMITS
 from inference.nlp.language import han_count
@@ -119,6 +120,16 @@ def test_the_stream_tells_the_same_as_the_assessment_in_the_agreed_order(row_id:
         words = [p.text for p in told if isinstance(p, DetailPiece) and p.dimension == dimension.dimension]
         assert "".join(words) == dimension.comment
         assert len(words) > 1
+
+
+def test_what_does_not_count_is_kept_but_not_told() -> None:
+    assessment = judged_label("answers")["en_ratelimit_good"]
+    told = [p.score.dimension for p in pieces(assessment) if isinstance(p, DimensionPiece)]
+    commented = {p.dimension for p in pieces(assessment) if isinstance(p, DetailPiece)}
+    assert told == ["relevance", "structure", "evidence", "clarity"]
+    assert commented == set(told)
+    assert [d.dimension for d in assessment.dimensions] == list(DIMENSIONS)
+    assert list(pieces(assessment))[-1] == AssessmentDone(assessment)
 
 
 def test_the_stream_of_no_answer_has_no_score() -> None:
