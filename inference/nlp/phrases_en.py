@@ -366,6 +366,11 @@ COMMENT: dict[str, str] = {
     "clarity.mid": "This can be understood with some effort; leave out what carries nothing.",
     "clarity.high": "Plain and in order.",
 }
+# To who answers in English where the interview is in Chinese; said after the same in Chinese.
+FOR_THE_OTHER_LANGUAGE = {
+    "weakness": "This interview is in Chinese and your answer is in English: please answer again in Chinese, so that it can be read fairly.",
+    "follow_up": "Could you give me the same answer in Chinese, please?",
+}
 STAR_WORD = {
     "situation": "the situation",
     "task": "your task",

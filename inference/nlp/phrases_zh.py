@@ -284,6 +284,11 @@ COMMENT: dict[str, str] = {
     "clarity.mid": "基本能听懂，没有内容的话可以省去。",
     "clarity.high": "清楚、有条理。",
 }
+# To who answers in Chinese where the interview is in English; said after the same in English.
+FOR_THE_OTHER_LANGUAGE = {
+    "weakness": "这场面试用的是英文，而你的回答是中文：请用英文再说一遍，这样才能公平地评价。",
+    "follow_up": "可以请你用英文把刚才的回答再说一遍吗？",
+}
 STAR_WORD = {"situation": "背景", "task": "任务", "action": "你的做法", "result": "结果"}
 JOIN, LIST_END = "、", "和"
 NOTHING = "暂时没有"

@@ -82,7 +82,7 @@ def relevance_of(question: QuestionSpec, text: str, form: Form, told: bool) -> R
 
 
 def _with_points(value: float, points: Points, form: Form) -> float:
-    """Points decide a technical question; an experience, told in words of one's own, can only gain by them."""
+    """Points decide a technical question; an experience, told in words of one's own, only gains by them."""
     if not points.covered and not points.missing:
         return value
     share = len(points.covered) / (len(points.covered) + len(points.missing))

@@ -11,7 +11,7 @@ from inference.assessment import STAR_NAMES, DimensionScore, Language
 from inference.nlp import phrases_en, phrases_zh
 from inference.nlp.dimensions import HIGH, LOW, WEIGHTS, Reading
 from inference.nlp.features import Features
-from inference.nlp.language import han_count
+from inference.nlp.language import detect, english_share, han_count
 from inference.nlp.question import Form
 from inference.nlp.reading import Mark, word_count
 from inference.nlp.stems import content_stems
@@ -19,6 +19,7 @@ from inference.nlp.stems import content_stems
 _LONGEST_QUOTE_CHARS = 72
 _LONGEST_QUOTE_HAN = 26
 _SHORTEST_QUOTE_WORDS = 2
+_ENGLISH_SHARE = 0.2  # of function words: less, and a Latin text is some other language
 # What must not be read back to a speaker: markup, links, addresses, long numbers, foul words.
 _UNSAFE = re.compile(
     r"[<>{}\[\]|\\`\"“”@#$^*_=~]|https?:|www\.|\d{6,}|\b(?:fuck|shit|bitch|cunt|asshole|bastard|nigger|faggot|stupid|idiot)\w*|"
@@ -35,7 +36,19 @@ def weakness_text(features: Features, issue: str, quote: str) -> str:
     words = phrases_for(features.language)
     quoted, plain = words.WEAKNESS[issue]
     template: str = quoted if quoted and quote else plain
-    return template.format(quote=quote, hint=_hint(features), point=_point(features))
+    text = template.format(quote=quote, hint=_hint(features), point=_point(features))
+    return f"{text} {other}" if (other := _in_the_answers_language(features, issue, "weakness")) else text
+
+
+def _in_the_answers_language(features: Features, issue: str, part: str) -> str:
+    """Who answered in the other language may not read this one: it is said in both."""
+    text = features.folded.text
+    other: Language = "en" if features.language == "zh" else "zh"
+    if issue != "wrong_language" or detect(text) != other:
+        return ""
+    if other == "en" and english_share(text) <= _ENGLISH_SHARE:
+        return ""  # neither of the two
+    return str(phrases_for(other).FOR_THE_OTHER_LANGUAGE[part])
 
 
 def follow_up_text(features: Features, issue: str, quote: str) -> str:
@@ -44,7 +57,8 @@ def follow_up_text(features: Features, issue: str, quote: str) -> str:
     quoting = [option for option in options if "{quote}" in option]
     usable = quoting if quoting and quote else [option for option in options if "{quote}" not in option]
     chosen = usable[zlib.crc32(features.folded.text.encode("utf-8", "replace")) % len(usable)]
-    return chosen.format(quote=quote, point=_point(features))
+    text = chosen.format(quote=quote, point=_point(features))
+    return f"{text} {other}" if (other := _in_the_answers_language(features, issue, "follow_up")) else text
 
 
 def _point(features: Features) -> str:
