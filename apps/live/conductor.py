@@ -50,7 +50,7 @@ from apps.live.messages import (
 from apps.live.outbox import Outgoing
 from apps.live.recorder import Kept, Verdict, audio_keep, verdict_record
 from apps.live.rows import in_database, insist
-from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool, open_spool, spool_set_aside
+from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool, open_spool
 from apps.live.spool_sync import SpoolSync
 from inference import events as ev
 from inference.session import AnswerOutcome
@@ -95,6 +95,7 @@ class Conductor:
         if step is not None:
             resumed = next((turn for turn in course.asked if turn.number == step.number), None)
             await self._open(step, resumed, hello)
+            self._compare_epochs(hello)
         return self._welcome(finished=step is None)
 
     async def past(self, after_eid: int) -> list[ev.Event]:
@@ -220,7 +221,7 @@ class Conductor:
             await asyncio.sleep(AUDIO_RETRY_S)
 
     async def _open(self, step: Step, resumed: AskedTurn | None, hello: Hello | None) -> None:
-        spool = await asyncio.to_thread(self._spool_for, step.number, hello)
+        spool = await asyncio.to_thread(open_spool, self._place.spool_folder, step.number)
         past: Sequence[ev.Event] = ()
         pcm: list[bytes] = []
         announced: list[ev.Event] = []
@@ -255,16 +256,12 @@ class Conductor:
             with suppress(OSError):
                 wav.parent.rmdir()
 
-    def _spool_for(self, number: int, hello: Hello | None) -> Spool:
-        """The turn's spool. A page that holds the whole answer from another epoch uploads it again (W5)."""
-        spool = open_spool(self._place.spool_folder, number)
-        if hello is None or hello.answer != number or hello.epoch in {None, spool.epoch} or not spool.next:
-            return spool
-        if hello.have_from > 0 or hello.have_to < spool.next:
-            return spool
-        logger.warning("spool of answer %d set aside: the page holds another epoch", number)
-        spool_set_aside(spool)
-        return open_spool(self._place.spool_folder, number)
+    def _compare_epochs(self, hello: Hello) -> None:
+        """What was acknowledged stands, whatever the page claims; only without any of it is `next` 0."""
+        answer = self._answer
+        if answer is None or hello.answer != answer.number or hello.epoch in {None, answer.spool.epoch}:
+            return
+        logger.warning("answer %d: the page's epoch is not its spool's", answer.number)
 
     def _welcome(self, *, finished: bool) -> Welcome:
         answer = self._answer

@@ -134,7 +134,7 @@ class Snapshot(_Message):
 
 
 class Welcome(_Message):
-    """`next` is the seq the server waits for; with another `epoch` than the page's, upload from seq 0."""
+    """`next` is the seq the server waits for: every frame before it is kept, in the spool named `epoch`."""
 
     type: Literal["welcome"] = "welcome"
     epoch: str

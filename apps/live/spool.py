@@ -176,6 +176,7 @@ class Spool:
         """Forget the recording; only after it was committed elsewhere."""
         self.close()
         self.path.unlink(missing_ok=True)
+        _forget_damaged(self.path, self.next)
         with suppress(OSError):  # the folder goes with its last file
             self.path.parent.rmdir()
 
@@ -203,14 +204,6 @@ def open_spool(folder: Path, answer: int) -> Spool:
     except BaseException:
         os.close(fd)
         raise
-
-
-def spool_set_aside(spool: Spool) -> Path:
-    """Close a spool and keep its file under another name, so that the answer starts anew."""
-    spool.close()
-    aside = spool.path.with_suffix(f".{spool.epoch[:8]}.aside")
-    spool.path.replace(aside)
-    return aside
 
 
 def _opened(path: Path, fd: int, answer: int) -> Spool:
@@ -296,12 +289,35 @@ def _frame_at(content: bytes, position: int) -> Frame | None:
 
 def _frame_behind(content: bytes, position: int, answer: int, seq: int) -> bool:
     """Whether a good, later frame lies behind the damage."""
+    return any(frame.seq > seq for frame in _good_frames(content, position, answer))
+
+
+def _good_frames(content: bytes, position: int, answer: int) -> Iterator[Frame]:
+    """Every frame that can still be read, whatever lies between."""
     while (position := content.find(_MARK, position)) >= 0:
         frame = _frame_at(content, position)
-        if frame is not None and frame.answer == answer and frame.seq > seq:
-            return True
-        position += 1
-    return False
+        if frame is not None and frame.answer == answer:
+            yield frame
+        position += 1 if frame is None else len(frame.raw)
+
+
+def _forget_damaged(path: Path, frames: int) -> None:
+    """Copies put aside go with their answer; one stays if it may hold more than the `frames` committed."""
+    try:
+        held = sorted((_frames_held(copy), copy) for copy in path.parent.glob(f"{path.stem}.*.damaged"))
+        fuller = [copy for count, copy in held if count > frames]
+        for _, copy in held:
+            if copy not in fuller[-1:]:
+                copy.unlink(missing_ok=True)
+    except OSError as exc:
+        logger.warning("damaged copies of %s stay: %s", path.name, exc.strerror)
+
+
+def _frames_held(copy: Path) -> int:
+    """How many frames the answer had when it was damaged, as far as can be read."""
+    answer = int(copy.name.partition(".")[0])
+    frames = _good_frames(copy.read_bytes(), 0, answer)
+    return max((frame.seq + 1 for frame in frames), default=0)
 
 
 def _sync_folder(folder: Path) -> None:

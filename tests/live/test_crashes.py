@@ -134,9 +134,11 @@ def test_a_damaged_spool_is_uploaded_again_from_the_start(mortal: Server) -> Non
         assert welcome["epoch"] != epoch
         page.stream(numbered_pcm(8))
         page.acked(7)
+        assert len(list(folder.glob("*.damaged"))) == 1
         page.end(numbered_pcm(8))
         assert page.until("committed")["sha256"] == hashlib.sha256(numbered_pcm(8)).hexdigest()
-    assert len(list(folder.glob("*.damaged"))) == 1
+        page.until("session.ended")
+    wait_until(lambda: not folder.exists())  # the whole answer was uploaded again
 
 
 def test_a_page_that_falls_silent_is_suspended_and_comes_back(mortal: Server) -> None:

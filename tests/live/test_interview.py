@@ -283,17 +283,23 @@ def test_an_end_before_its_last_frames_waits_for_them(server: Server) -> None:
     assert turn_of(person, 1).audio_s == pytest.approx(0.8)
 
 
-def test_a_page_with_the_whole_answer_of_another_epoch_uploads_it_again(server: Server) -> None:
+def test_a_page_that_claims_another_epoch_takes_no_acknowledged_frame_away(server: Server) -> None:
     person = Person(questions=1)
+    folder = server.folder / "spool" / person.interview.public_id.hex
     with Page(server, person) as page:
         epoch = page.hello()["epoch"]
         page.until("answer.opened")
-        page.stream(speech(0.5))
-        page.acked(4)
+        page.stream(SPOKEN)
+        page.acked(19)
+    for _ in range(2):
+        with Page(server, person) as page:
+            welcome = page.hello(answer=1, epoch="f" * 32, have_from=0, have_to=1_000_000)
+            assert (welcome["next"], welcome["epoch"]) == (20, epoch)
+            assert [file.name for file in folder.iterdir()] == ["0001.spool"]
     with Page(server, person) as page:
-        welcome = page.hello(answer=1, epoch="f" * 32, have_from=0, have_to=9)
-        assert welcome["next"] == 0
-        assert welcome["epoch"] not in {epoch, "f" * 32}
+        page.hello()
+        page.say(type="end", answer=1, last_seq=19)
+        assert page.until("committed")["sha256"] == hashlib.sha256(SPOKEN).hexdigest()
 
 
 def test_audio_at_another_rate_is_noticed_within_four_seconds(server: Server) -> None:

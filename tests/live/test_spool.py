@@ -21,7 +21,6 @@ from apps.live.spool import (
     Spool,
     SpoolBusyError,
     open_spool,
-    spool_set_aside,
 )
 from apps.live.spool_sync import SpoolSync, Watch
 from tests.live.wire import frames, numbered_pcm
@@ -145,13 +144,37 @@ def test_a_foreign_file_is_put_aside(tmp_path: Path) -> None:
     spool.close()
 
 
-def test_a_spool_set_aside_leaves_room_for_a_new_one(tmp_path: Path) -> None:
-    spool = open_spool(tmp_path, 1)
-    aside = spool_set_aside(spool)
-    again = open_spool(tmp_path, 1)
-    assert aside.exists()
-    assert again.epoch != spool.epoch
-    again.close()
+def damaged(tmp_path: Path, count: int) -> Spool:
+    """A spool begun anew because its file of `count` frames was damaged in the first."""
+    path, _ = kept(tmp_path, count)
+    content = bytearray(path.read_bytes())
+    content[FILE_HEADER_BYTES + 100] ^= 4
+    path.write_bytes(content)
+    return open_spool(tmp_path, 1)
+
+
+def commit(spool: Spool, count: int) -> None:
+    for frame in frames(numbered_pcm(count)):
+        spool.append(frame)
+    spool.flush()
+    spool.remove()
+
+
+def test_a_damaged_copy_goes_once_the_whole_answer_is_committed(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    commit(damaged(tmp_path / "one", 4), 4)
+    assert not (tmp_path / "one").exists()
+
+
+def test_of_damaged_copies_with_more_than_was_committed_only_the_fullest_stays(tmp_path: Path) -> None:
+    (tmp_path / "0002.0badcafe.damaged").write_bytes(b"of another answer")
+    damaged(tmp_path, 9).close()
+    [fullest] = tmp_path.glob("0001.*.damaged")
+    (tmp_path / "0001.spool").unlink()
+    damaged(tmp_path, 6).close()
+    (tmp_path / "0001.spool").unlink()
+    commit(damaged(tmp_path, 3), 3)
+    assert sorted(file.name for file in tmp_path.glob("0*")) == [fullest.name, "0002.0badcafe.damaged"]
 
 
 def test_two_writers_never_share_a_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
