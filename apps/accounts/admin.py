@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from allauth.account.decorators import secure_admin_login
+from allauth.account.models import EmailAddress
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
@@ -14,15 +15,17 @@ from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import Membership, Organisation, User
 from apps.accounts.selectors import organisations_for
+from apps.ops.admin_lookups import OfferedLookups
 
 # Sign-in to /admin/ goes the same way as everywhere, with its limits on guessing.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 admin.site.site_header = _("Viva administration")
 admin.site.site_title = "Viva"
 admin.site.unregister(Group)
+admin.site.unregister(EmailAddress)  # a user has one address, and it is edited there
 
 
-class TenantAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class TenantAdmin(OfferedLookups):
     """Operators do everything; a recruiter who is staff reads what belongs to their organisations.
 
     `organisation_path` is the lookup from a row to its organisation; None keeps a model to operators.
@@ -82,7 +85,7 @@ def _is_operator(request: HttpRequest) -> bool:
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin):  # type: ignore[type-arg]
+class PersonAdmin(OfferedLookups, UserAdmin):  # type: ignore[type-arg]
     """Accounts. Operators only: whoever edits accounts can become anybody."""
 
     list_display = ("email", "first_name", "last_name", "is_staff", "is_superuser", "is_active", "last_login")

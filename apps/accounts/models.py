@@ -37,6 +37,10 @@ class User(AbstractUser):
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]
 
+    class Meta:
+        verbose_name = _("user")
+        verbose_name_plural = _("users")
+
     def __str__(self) -> str:
         return self.email
 
@@ -64,6 +68,8 @@ class Membership(models.Model):
     role = models.CharField(max_length=20, choices=Role.choices, default=Role.RECRUITER)
 
     class Meta:
+        verbose_name = _("membership")
+        verbose_name_plural = _("memberships")
         constraints = [
             models.UniqueConstraint(fields=["organisation", "user"], name="one_membership_per_organisation")
         ]

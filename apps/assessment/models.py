@@ -55,6 +55,8 @@ class Evidence(models.Model):
     quotes = models.JSONField(default=list)
 
     class Meta:
+        verbose_name = _("evidence")
+        verbose_name_plural = _("evidence")
         constraints = [
             models.UniqueConstraint(fields=["score", "dimension"], name="one_evidence_per_dimension")
         ]

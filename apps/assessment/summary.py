@@ -23,10 +23,17 @@ def mean_of(readings: Sequence[TurnReading]) -> Decimal | None:
 
 
 def coverage_of(interview: Interview, readings: Sequence[TurnReading]) -> tuple[int, int]:
-    """(answers with a score, questions there were). Questions never reached count as asked."""
-    answered = sum(reading.score is not None for reading in readings)
-    follow_ups = sum(reading.turn.kind == Turn.Kind.FOLLOW_UP for reading in readings)
-    return answered, interview.template.questions.count() + follow_ups
+    """(questions answered with a score, questions there were): follow-ups apart, as the interview counts.
+
+    Questions never reached count as asked.
+    """
+    main = (reading for reading in readings if reading.turn.kind == Turn.Kind.MAIN)
+    return sum(reading.score is not None for reading in main), interview.template.questions.count()
+
+
+def follow_ups_answered(readings: Sequence[TurnReading]) -> int:
+    """Follow-up questions whose answer has a score."""
+    return sum(reading.score is not None for reading in readings if reading.turn.kind == Turn.Kind.FOLLOW_UP)
 
 
 def next_steps_of(readings: Sequence[TurnReading]) -> list[str]:

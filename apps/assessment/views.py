@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 from apps.assessment.models import Report, Score
 from apps.assessment.passages import Passage, passages_of
 from apps.assessment.selectors import TurnReading, report_for_interview, turn_readings
-from apps.assessment.summary import next_steps_of
+from apps.assessment.summary import follow_ups_answered, next_steps_of
 from apps.interviews.models import Interview, Turn
 from apps.interviews.views import own_interview
 
@@ -65,6 +65,7 @@ def _context(interview: Interview, found: Report | None) -> dict[str, object]:
         "interview": interview,
         "report": found,
         "answers": answers,
+        "follow_ups": follow_ups_answered(readings),
         "next_steps": found.next_steps if found else next_steps_of(readings),
         "scored": [answer for answer in answers if answer.score],
         "speech_lang": "zh-Hans" if interview.language == "zh" else "en",

@@ -119,10 +119,13 @@ def _blocks(path: Path, part: ByteRange) -> Iterator[bytes]:
 
 
 async def _blocks_awaited(path: Path, part: ByteRange) -> AsyncIterator[bytes]:
-    """The same for ASGI, where Django would read a plain iterator to its end before sending anything."""
-    blocks = _blocks(path, part)
-    try:
-        while block := await asyncio.to_thread(next, blocks, b""):
+    """The same for ASGI, where Django would read a plain iterator to its end before sending anything.
+
+    A player that seeks hangs up while a thread still reads: closing waits for that one block.
+    """
+    with path.open("rb") as file:
+        file.seek(part.start)
+        left = part.stop - part.start
+        while left > 0 and (block := await asyncio.to_thread(file.read, min(_BLOCK_BYTES, left))):
+            left -= len(block)
             yield block
-    finally:
-        blocks.close()  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 from django.db import models
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from apps.accounts.models import Organisation
@@ -79,7 +80,7 @@ class Candidate(models.Model):
         verbose_name_plural = _("candidates")
 
     def __str__(self) -> str:
-        return self.name or str(self.public_id)[:8]
+        return self.name or gettext("Candidate %(short)s") % {"short": self.public_id.hex[:6]}
 
 
 class Interview(models.Model):
@@ -152,6 +153,8 @@ class Turn(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        verbose_name = _("answer")
+        verbose_name_plural = _("answers")
         ordering = ["number"]
         constraints = [models.UniqueConstraint(fields=["interview", "number"], name="one_turn_per_number")]
 
@@ -177,6 +180,8 @@ class Utterance(models.Model):
     low_confidence = models.BooleanField(default=False)
 
     class Meta:
+        verbose_name = _("utterance")
+        verbose_name_plural = _("utterances")
         ordering = ["number"]
         constraints = [
             models.UniqueConstraint(fields=["turn", "number", "decode"], name="one_utterance_per_decode")
@@ -195,6 +200,10 @@ class Ticket(models.Model):
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)
 
+    class Meta:
+        verbose_name = _("ticket")
+        verbose_name_plural = _("tickets")
+
     def __str__(self) -> str:
         return f"ticket of {self.interview_id}"
 
@@ -211,6 +220,8 @@ class Event(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
         ordering = ["eid"]
         constraints = [models.UniqueConstraint(fields=["interview", "eid"], name="one_event_per_eid")]
 

@@ -51,7 +51,7 @@ def _controls() -> dict[str, str]:
 def _feedback() -> dict[str, str]:
     return {
         "analysing": _("Analysing your answer…"),
-        "withdrawn": _("Listening on. The score follows when you pause."),
+        "withdrawn": _("Still listening. The score follows when you pause."),
         "so_far": _("so far"),
         "source_rules": _("rules only"),
         "source_llm": _("language model"),
@@ -84,7 +84,8 @@ def _troubles() -> dict[str, str]:
         "finishing": _("Finishing. Your last answer is being saved…"),
         "ended": _("That was the last question. Your report opens in a moment."),
         "text_mode": _(
-            "Speech recognition is not available right now. Please type your answers: this costs you nothing."
+            "Speech recognition is not available right now. "
+            "Please type your answers: you lose nothing by typing."
         ),
         "problem_asr_lost": _(
             "Speech recognition stopped for a moment. Your recording is safe and will be read again."
@@ -123,7 +124,7 @@ def microphone_problems() -> dict[str, str]:
         "microphone_failed": _("The microphone did not start. Try again, or type your answers."),
         "microphone_ended": _("“{device}” was disconnected. Plug it in again, or type your answers."),
         "microphone_silent": _(
-            "We can't hear you: “{device}” sends only silence. Is it muted, or is another one meant?"
+            "We can't hear you: “{device}” sends only silence. Is it muted, or did you mean another?"
         ),
         "microphone_suspended": _("The browser waits for a tap before it opens the microphone."),
     }

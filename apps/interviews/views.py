@@ -19,6 +19,7 @@ from apps.interviews.models import Interview, Template
 from apps.interviews.page_text import live_text, microphone_text
 from apps.interviews.services import entry
 from apps.interviews.services.live import ticket_issue
+from apps.ops.engine_settings import speech_model
 
 MINUTES_PER_QUESTION = 3
 
@@ -33,7 +34,8 @@ def landing(request: HttpRequest) -> HttpResponse:
         for template in sorted(templates, key=lambda one: (one.language != page_language, one.title))
     ]
     mine = entry.interviews_for_session(request.session).exclude(consented_at=None)
-    return render(request, "interviews/landing.html", {"offered": offered, "mine": mine[:20]})
+    context = {"offered": offered, "mine": mine[:20], "typed_only": typed_only()}
+    return render(request, "interviews/landing.html", context)
 
 
 @require_POST
@@ -50,6 +52,8 @@ def microphone(request: HttpRequest, public_id: UUID) -> HttpResponse:
     interview = own_interview(request, public_id)
     if elsewhere := _not_live(interview):
         return elsewhere
+    if typed_only():
+        return redirect("interviews:live", public_id=public_id)
     return render(request, "interviews/microphone.html", {"interview": interview, "text": microphone_text()})
 
 
@@ -62,7 +66,7 @@ def live(request: HttpRequest, public_id: UUID) -> HttpResponse:
     context = {
         "interview": interview,
         "text": live_text(),
-        "starts_typing": request.GET.get("input") == "text",
+        "starts_typing": typed_only() or request.GET.get("input") == "text",
     }
     return render(request, "interviews/live.html", context)
 
@@ -83,6 +87,11 @@ def ticket(request: HttpRequest, public_id: UUID) -> HttpResponse:
 @require_safe
 def audio(request: HttpRequest, public_id: UUID, number: int) -> HttpResponseBase:
     return answer_audio(request, own_interview(request, public_id), number)
+
+
+def typed_only() -> bool:
+    """Whether no answer can be heard on this site today: no page should speak of a microphone then."""
+    return speech_model().folder is None
 
 
 def own_interview(request: HttpRequest, public_id: UUID) -> Interview:

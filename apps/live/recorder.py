@@ -76,10 +76,11 @@ def verdict_record(*, seat: Seat, verdict: Verdict) -> Step | None:
 
 def _finished(verdict: Verdict) -> FinishedTurn:
     outcome, recording = verdict.outcome, verdict.kept.recording
+    unanswered = outcome.end_reason == "skipped"  # how an interview that is finished ends an empty turn too
     return FinishedTurn(
         number=outcome.turn,
         status=_status(outcome),
-        end_reason=outcome.end_reason,
+        end_reason="finished" if verdict.last_turn and unanswered else outcome.end_reason,
         transcript=outcome.transcript,
         low_confidence=outcome.low_confidence,
         speech_s=outcome.speech_s,

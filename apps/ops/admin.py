@@ -7,12 +7,13 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from apps.ops.admin_lookups import OfferedLookups
 from apps.ops.jobs import job_retry
 from apps.ops.models import Job
 
 
 @admin.register(Job)
-class JobAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class JobAdmin(OfferedLookups):
     """Rows of the outbox. They are retried, never edited."""
 
     list_display = (

@@ -72,13 +72,13 @@ _EN = (
         (
             "You, and the recruiters of the organisation named above. Nobody else.",
             "The AI decides nothing. A person does, and you can ask that person to review any score.",
-            "You can type all of your answers instead of speaking. That costs you nothing.",
+            "You can type all of your answers instead of speaking. You lose nothing by typing.",
         ),
     ),
     Section(
         "How long it is kept",
         (
-            "Until you or the organisation deletes it. There is no automatic date.",
+            "Until you or the organisation deletes it. Nothing is deleted automatically.",
             "You can delete the interview at any time, during it too: recording, words, scores and report "
             "are erased at once and cannot be brought back.",
         ),
@@ -129,7 +129,7 @@ _ZH = (
     Section(
         "保存多久",
         (
-            "保存到你或该组织删除为止，没有自动删除的日期。",
+            "保存到你或该组织删除为止，不会自动删除。",
             "你随时可以删除这次面试，面试进行中也可以：录音、文字、分数和报告会立即清除，无法恢复。",
         ),
     ),

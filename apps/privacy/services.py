@@ -9,15 +9,18 @@ from pathlib import Path
 
 from asgiref.sync import async_to_sync
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, connection, transaction
 
 from apps.interviews.group import ring
 from apps.interviews.media import media_folder
 from apps.interviews.models import Candidate, Interview
 from apps.interviews.services.live import ANALYSE
+from apps.ops.metrics import FALLBACKS
 from apps.ops.models import Job
 
 logger = logging.getLogger(__name__)
+
+EMPTIED_WITHIN_MS = 2000
 
 
 class EraseError(Exception):
@@ -39,10 +42,36 @@ def interview_delete(*, interview: Interview) -> None:
         Interview.objects.filter(pk=interview_id).delete()
         Candidate.objects.filter(pk=candidate_id, interviews=None).delete()
     async_to_sync(ring)(public_hex, {"type": "interview.deleted"})  # without Redis it ends at its next write
+    _empty_write_ahead_log()
     for folder in folders:
         _remove(folder)
     _remove_if_empty(folders[0].parent)  # the candidate's
     logger.info("interview %s erased", public_hex)
+
+
+def _empty_write_ahead_log() -> None:
+    """SQLite keeps what was written, deleted words too, in its log until that is emptied. Fails softly:
+
+    the next deletion, or the last connection to close, empties it.
+    """
+    if connection.vendor != "sqlite":
+        return
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA busy_timeout")
+            before_ms = int(cursor.fetchone()[0])
+            cursor.execute(f"PRAGMA busy_timeout = {EMPTIED_WITHIN_MS}")
+            try:
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                busy = bool(cursor.fetchone()[0])
+            finally:
+                cursor.execute(f"PRAGMA busy_timeout = {before_ms}")
+    except DatabaseError as exc:
+        busy = True
+        logger.debug("write-ahead log: %s", type(exc).__name__)
+    if busy:
+        logger.warning("the database's write-ahead log is in use; deleted words stay in it for a while")
+        FALLBACKS.labels("log_not_emptied").inc()
 
 
 def _folders(interview: Interview) -> tuple[Path, ...]:

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.interviews.services import entry
-from apps.interviews.views import own_interview
+from apps.interviews.views import own_interview, typed_only
 from apps.privacy.notice import current_versions, notice_for
 from apps.privacy.services import EraseError, interview_delete
 
@@ -37,7 +37,12 @@ def notice(request: HttpRequest, public_id: UUID) -> HttpResponse:
     if request.method == "POST" and not problem:
         entry.consent_record(interview=interview, notice_version=request.POST["notice_version"])
         return redirect("interviews:microphone", public_id=public_id)
-    context = {"interview": interview, "notice": notice_for(get_language() or "en"), "problem": problem}
+    context = {
+        "interview": interview,
+        "notice": notice_for(get_language() or "en"),
+        "problem": problem,
+        "typed_only": typed_only(),
+    }
     return render(request, "privacy/notice.html", context, status=400 if problem else 200)
 
 

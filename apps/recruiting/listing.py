@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -16,6 +17,7 @@ from apps.interviews.models import Interview
 from inference.assessment import GRADES
 
 PAGE_SIZE = 25
+_SHORT_NAME = re.compile(r"[0-9a-f]{6}\Z", re.IGNORECASE)
 STARTED = "started"
 STATUSES = (STARTED, *Interview.Status.values)
 LEAST_SCORES = {str(grade): floor for floor, grade in GRADES}
@@ -95,6 +97,8 @@ def _search(listing: Listing) -> Q:
     if not listing.q:
         return Q()
     found = Q(candidate__name__icontains=listing.q) | Q(template__title__icontains=listing.q)
+    if short := _SHORT_NAME.search(listing.q):  # as the list names a candidate without a name
+        found |= Q(candidate__public_id__istartswith=short.group())
     try:
         return found | Q(public_id=uuid.UUID(listing.q))
     except ValueError:

@@ -48,10 +48,12 @@ def interviews(request: HttpRequest) -> HttpResponse:
 @never_cache
 def interview(request: HttpRequest, public_id: UUID) -> HttpResponse:
     found = _interview(request, public_id)
+    answers = answers_reviewed(found)
     context = {
         "interview": found,
         "report": report_for_interview(found),
-        "answers": answers_reviewed(found),
+        "answers": answers,
+        "follow_ups": sum(answer.score is not None for answer in answers if answer.turn.kind != "main"),
         "analysis": analysis_state(found),
         "never_asked": found.template.questions.count() - found.turns.filter(kind="main").count(),
     }

@@ -1,4 +1,4 @@
-// The report: quotes play their own words, and the page prints. Works by delegation: the body is swapped once.
+// The report: quotes play their own words, and the page prints whole. Works by delegation: the body is swapped once.
 
 const AFTER_S = 0.15; // a breath, so that the last sound is not cut
 
@@ -41,5 +41,17 @@ if (button) {
   button.hidden = false;
   button.addEventListener("click", () => globalThis.print());
 }
+
+// Paper cannot be clicked: it shows every detail.
+/** @type {HTMLDetailsElement[]} */
+let opened = [];
+addEventListener("beforeprint", () => {
+  opened = [...document.querySelectorAll("details")].filter((details) => !details.open);
+  for (const details of opened) details.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const details of opened) details.open = false;
+  opened = [];
+});
 
 export {}; // a module: its names are its own

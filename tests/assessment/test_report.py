@@ -22,14 +22,14 @@ def scored(interview: Interview, number: int, value: float, stage: str = "live",
     return turn
 
 
-def test_the_mean_counts_answers_with_a_score_and_coverage_counts_every_question() -> None:
+def test_the_mean_counts_answers_with_a_score_and_coverage_counts_the_questions() -> None:
     interview = rows.interview(questions=4)
     scored(interview, 1, 7.0)
     scored(interview, 2, 4.0, kind=Turn.Kind.FOLLOW_UP)
     rows.turn(interview, 3, status=Turn.Status.SKIPPED, transcript="")
     report = report_rebuild(interview=interview)
     assert (report.mean, report.grade) == (Decimal("5.5"), "C")
-    assert (report.answered, report.asked) == (2, 5)  # four questions and one follow-up
+    assert (report.answered, report.asked) == (1, 4)  # the follow-up is counted apart
 
 
 def test_a_deep_score_counts_before_the_live_one() -> None:

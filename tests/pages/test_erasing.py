@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from channels.layers import get_channel_layer
+from django.db import connection
 from django.test import Client
-from pytest_django import Settings
+from pytest_django import DjangoDbBlocker, Settings
 
 from apps.assessment.models import Evidence, Report, Score
 from apps.interviews.models import Candidate, Event, Interview, Ticket, Turn, Utterance
 from apps.ops.jobs import job_enqueue
 from apps.ops.models import Job
 from apps.privacy.services import EraseError, interview_delete
+from tests.live.stack import Person, database_file
 from tests.pages.visit import consent_to
 
 KEPT = (Interview, Turn, Utterance, Event, Ticket, Score, Evidence, Report, Candidate, Job)
@@ -121,3 +126,51 @@ def test_erasing_again_is_safe_and_says_what_stays(
     in_the_way.write_text("a file where a folder should be")
     with pytest.raises(EraseError, match="Not a directory"):
         interview_delete(interview=interview)
+
+
+@pytest.fixture
+def file(var_dir: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Path]:
+    """Rows in a file below VAR_DIR, as in production."""
+    with django_db_blocker.unblock(), database_file(var_dir / "viva.sqlite3") as path:
+        yield path
+
+
+def said(path: Path, words: str) -> Interview:
+    """An interview with an answer and an event that hold the words."""
+    interview = Person().interview
+    question = interview.template.questions.first()
+    assert question is not None
+    Turn.objects.create(interview=interview, number=1, question=question, question_text="?", transcript=words)
+    payload = {"text": words}
+    Event.objects.create(
+        organisation=interview.organisation, interview=interview, eid=1, type="turn.ended", payload=payload
+    )
+    return interview
+
+
+def files_with(folder: Path, words: str) -> list[str]:
+    return [path.name for path in folder.rglob("*") if path.is_file() and words.encode() in path.read_bytes()]
+
+
+def test_deleted_words_are_in_no_file(var_dir: Path, file: Path) -> None:
+    canary = "a canary that nobody else sings"
+    interview = said(file, canary)
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # the words lie in the database file itself, too
+    assert files_with(var_dir, canary) == [file.name]
+    Turn.objects.filter(interview=interview).update(end_reason="done")  # and in the log
+    interview_delete(interview=interview)
+    assert files_with(var_dir, canary) == []
+
+
+def test_a_log_that_is_in_use_is_told_and_stops_no_deletion(
+    file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("apps.privacy.services.EMPTIED_WITHIN_MS", 100)
+    interview = said(file, "words")
+    with closing(sqlite3.connect(file, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM interviews_turn").fetchone()
+        interview_delete(interview=interview)
+    assert not Interview.objects.exists()
+    assert "write-ahead log is in use" in caplog.text

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.test import AsyncRequestFactory, Client, RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_django import Settings
+from pytest_django import DjangoDbBlocker, Settings
 
 from apps.interviews.media import ByteRange, byte_range, ranged_file
 from apps.interviews.models import Interview, Turn
+from tests.live.stack import Person, Server, database_file
 
 CONTENT = bytes(range(256)) * 1000
 
@@ -119,3 +122,52 @@ def test_the_candidate_hears_the_own_answer(client: Client, interview: Interview
     assert (response.status_code, response.getvalue()) == (206, CONTENT[:10])
     assert client.get(f"/interviews/{interview.public_id}/answers/2/audio/").status_code == 404
     assert Client().get(address).status_code == 404
+
+
+def test_a_player_that_hangs_up_leaves_no_error_in_the_log(
+    tmp_path: Path, django_db_blocker: DjangoDbBlocker
+) -> None:
+    with django_db_blocker.unblock(), database_file(tmp_path / "viva.sqlite3") as rows:
+        server = Server(tmp_path / "var", rows).start()
+        try:
+            person = Person()
+            with_recording(person, server.folder / "media", size_bytes=30_000_000)
+            address = f"/interviews/{person.interview.public_id}/answers/1/audio/"
+            for start in range(40):
+                seek_away(server.port, address, person.cookie, start * 500_000)
+            status, body = whole(server.port, address, person.cookie, "bytes=-1000")
+        finally:
+            server.stop()
+    assert (status, len(body)) == (206, 1000)
+    assert " ERROR " not in server.log.read_text()
+
+
+def with_recording(person: Person, media: Path, *, size_bytes: int) -> None:
+    media.mkdir(parents=True, exist_ok=True)
+    (media / "long.wav").write_bytes(bytes(size_bytes))
+    question = person.interview.template.questions.first()
+    assert question is not None
+    Turn.objects.create(
+        interview=person.interview, number=1, question=question, question_text="?", audio_path="long.wav"
+    )
+
+
+def seek_away(port: int, address: str, cookie: str, start: int) -> None:
+    """Ask for the rest from `start`, read a little, hang up."""
+    lines = (
+        f"GET {address} HTTP/1.1",
+        "Host: localhost",
+        f"Cookie: {cookie}",
+        f"Range: bytes={start}-",
+        "",
+        "",
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as player:
+        player.sendall("\r\n".join(lines).encode())
+        assert player.recv(4096).startswith(b"HTTP/1.1 206")
+
+
+def whole(port: int, address: str, cookie: str, wanted: str) -> tuple[int, bytes]:
+    request = Request(f"http://127.0.0.1:{port}{address}", headers={"Cookie": cookie, "Range": wanted})
+    with urlopen(request, timeout=5) as answer:
+        return answer.status, answer.read()

@@ -54,7 +54,7 @@ def test_what_to_try_next_comes_before_any_number(client: Client, finished: Inte
     report_rebuild(interview=finished)
     page = page_of(client, finished)
     assert page.index("What to try next") < page.index("In numbers") < page.index("Answer by answer")
-    assert "1 of 2 questions were answered and scored" in page
+    assert "Answered and scored: 1 of 2 questions<br>" in page
 
 
 def test_what_a_person_said_is_never_markup(client: Client, finished: Interview) -> None:
@@ -76,6 +76,43 @@ def test_times_stay_numbers_in_every_language(client: Client, finished: Intervie
 
 def test_a_skipped_question_is_named_and_not_scored(client: Client, finished: Interview) -> None:
     assert "You skipped this question. It does not enter the score." in page_of(client, finished)
+
+
+def test_a_question_that_finishing_cut_short_is_not_called_skipped(
+    client: Client, finished: Interview
+) -> None:
+    finished.turns.filter(number=2).update(end_reason="finished")
+    page = page_of(client, finished)
+    assert "You finished before this question" in page
+    assert "You skipped" not in page
+
+
+def test_follow_ups_are_counted_apart(client: Client, finished: Interview) -> None:
+    first = finished.template.questions.all()[0]
+    turn = Turn.objects.create(
+        interview=finished,
+        number=3,
+        question=first,
+        question_text="Why?",
+        status="answered",
+        kind="follow_up",
+    )
+    Score.objects.create(turn=turn, value="6.0", grade="B", source="rules")
+    report_rebuild(interview=finished)
+    assert "Answered and scored: 1 of 2 questions and 1 follow-up<br>" in page_of(client, finished)
+    client.post("/i18n/setlang/", {"language": "zh-hans"})
+    assert "2 题中的 1 题，另有 1 个追问" in page_of(client, finished)
+
+
+def test_details_of_a_score_are_folded_and_the_weakness_is_not(client: Client, finished: Interview) -> None:
+    page = page_of(client, finished)
+    folded = page[
+        page.index('<details class="evidence-details">') : page.index(
+            "</details>", page.index("evidence-details")
+        )
+    ]
+    assert "A number." in folded
+    assert "Say &lt;b&gt;why" not in folded
 
 
 def test_unclear_words_are_marked(finished: Interview) -> None:

@@ -122,6 +122,33 @@ def test_guessing_a_password_is_stopped(acme: Organisation) -> None:
     assert client.get("/recruiting/").status_code == 302
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["password/reset/", "password/reset/done/", "password/reset/key/1-x/", "email/", "confirm-email/x/"],
+)
+def test_nothing_can_send_a_link_that_opens_an_account(address: str, mailoutbox: list[object]) -> None:
+    client = Client()
+    assert client.get(f"/accounts/{address}").status_code == 404
+    assert client.post(f"/accounts/{address}", {"email": "me@example.org"}).status_code == 404
+    assert "changepassword" in client.get(reverse("account_login")).content.decode()
+    assert not mailoutbox
+
+
+def test_a_wrong_password_is_said_in_plain_words(acme: Organisation) -> None:
+    wrong = {"login": "nobody@example.org", "password": "not the password"}
+    page = Client().post(reverse("account_login"), wrong, headers={"Accept-Language": "zh-CN"})
+    assert "邮箱或密码不正确" in page.content.decode()
+
+
+def test_a_recruiter_changes_the_own_password(acme: Organisation) -> None:
+    user = recruiter(acme, PASSWORD)
+    new = "another long password"
+    fields = {"oldpassword": PASSWORD, "password1": new, "password2": new}
+    assert client_of(user).post(reverse("account_change_password"), fields).status_code == 302
+    user.refresh_from_db()
+    assert user.check_password(new)
+
+
 def test_nobody_can_sign_up() -> None:
     response = Client().post(
         reverse("account_signup"), {"email": "me@example.org", "password1": PASSWORD, "password2": PASSWORD}

@@ -6,6 +6,7 @@ import pytest
 from django.contrib import admin
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from apps.accounts.admin import TenantAdmin
 from apps.accounts.models import Organisation
@@ -93,6 +94,61 @@ def test_the_keys_of_candidates_are_not_shown() -> None:
     operator = client_of(recruiter(None, is_staff=True, is_superuser=True))
     page = operator.get(reverse("admin:interviews_candidate_change", args=[interview.candidate.pk]))
     assert interview.candidate.session_token not in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "lookup"),
+    [
+        ("interviews_candidate", "session_token__regex"),
+        ("interviews_candidate", "session_token"),
+        ("interviews_interview", "candidate__session_token__startswith"),
+        ("interviews_interview", "organisation__memberships__user__password__startswith"),
+        ("interviews_interview", "status__regex"),
+        ("interviews_turn", "transcript__icontains"),
+        ("accounts_membership", "user__password__startswith"),
+        ("accounts_organisation", "memberships__user__email"),
+        ("assessment_score", "turn__interview__candidate__session_token__gte"),
+    ],
+)
+def test_an_address_cannot_ask_about_what_the_list_does_not_show(
+    staff: Client, name: str, lookup: str
+) -> None:
+    answer = staff.get(reverse(f"admin:{name}_changelist"), {lookup: "x"})
+    assert (answer.status_code, answer["Location"]) == (302, reverse(f"admin:{name}_changelist"))
+    assert "cannot be filtered that way" in staff.get(answer["Location"]).content.decode()
+
+
+def test_operators_cannot_either_and_see_no_traceback(settings: Settings) -> None:
+    settings.DEBUG = True
+    operator = client_of(recruiter(None, is_staff=True, is_superuser=True))
+    for name, lookup in (("accounts_user", "password__startswith"), ("ops_job", "reason__regex")):
+        url = reverse(f"admin:{name}_changelist")
+        assert operator.get(url, {lookup: "x"})["Location"] == url
+    assert (
+        operator.get(reverse("admin:accounts_user_changelist"), {"_to_field": "password"}).status_code == 302
+    )
+
+
+def test_what_the_list_offers_filters_it(staff: Client) -> None:
+    offered = {
+        "interviews_interview": (
+            "status__exact=finished",
+            "created_at__year=2020",
+            "created_at__gte=2020-01-01T00:00Z",
+        ),
+        "interviews_turn": ("low_confidence__exact=0", "kind__exact=main"),
+        "accounts_membership": ("role__exact=owner",),
+    }
+    for name, filters in offered.items():
+        for one in filters:
+            assert staff.get(f"{reverse(f'admin:{name}_changelist')}?{one}").status_code == 200, one
+
+
+def test_models_and_sections_have_chinese_names(staff: Client) -> None:
+    page = staff.get("/admin/", headers={"Accept-Language": "zh-CN"}).content.decode()
+    for name in ("面试模板", "成员", "话语片段", "评估", "账号"):
+        assert name in page
+    assert not [name for name in ("Memberships", "Turns", "Utterances", "Assessment") if f">{name}<" in page]
 
 
 def test_the_administration_signs_in_where_everybody_does() -> None:

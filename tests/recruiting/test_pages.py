@@ -73,6 +73,19 @@ def test_the_list_filters_by_name_status_score_and_date(acme: Organisation) -> N
     assert listed(acme, "") == [poor, good, old]
 
 
+def test_a_candidate_without_a_name_has_a_short_one_that_can_be_searched(
+    client: Client, acme: Organisation
+) -> None:
+    interview = scored(acme, 8.0, "")
+    scored(acme, 8.0, "Somebody else")
+    short = interview.candidate.public_id.hex[:6]
+    assert f"Candidate {short}" in client.get(reverse("recruiting:interviews")).content.decode()
+    in_chinese = client.get(reverse("recruiting:interviews"), headers={"Accept-Language": "zh-CN"})
+    assert f"候选人 {short}" in in_chinese.content.decode()
+    assert listed(acme, f"q=Candidate {short}") == [interview]
+    assert listed(acme, f"q={short}") == [interview]
+
+
 def test_nonsense_in_the_address_gives_the_plain_list(acme: Organisation) -> None:
     interview = scored(acme, 8.0)
     assert listed(acme, "sort=password&status=x&least=Z&period=-1&q=%00") in ([interview], [])
