@@ -4,13 +4,14 @@ PORT ?= 8000
 PY := .venv/bin/python
 VAR := $(or $(VAR_DIR),var)
 MODELS := $(or $(MODELS_DIR),$(VAR)/models)
+FETCHED := $(MODELS)/.$(notdir $(or $(ASR_MODEL),base)).fetched
 MO := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
 export PORT
 
 .PHONY: install run test check bench
 .DELETE_ON_ERROR:
 
-install: .venv/.runtime $(MODELS)/.fetched $(MO) $(VAR)/.migrated
+install: .venv/.runtime $(FETCHED) $(MO) $(VAR)/.migrated
 	@:
 
 run: install
@@ -33,8 +34,9 @@ bench: install .venv/.dev
 .venv/.dev: pyproject.toml constraints.txt .ci/venv.py | .venv/.runtime
 	@$(PYTHON) .ci/venv.py $@ '.[dev]'
 
-$(MODELS)/.fetched: inference/models.toml | .venv/.runtime
-	@if $(PY) manage.py models fetch; then touch $@; else echo "  No speech model yet: answers can be typed. Try again with: make install" >&2; fi
+# Without a source the model is left for later; a wrong setting or a folder that cannot be written stops here.
+$(FETCHED): inference/models.toml | .venv/.runtime
+	@folder=$$($(PY) manage.py models fetch --optional) && { [ -z "$$folder" ] || touch $@; }
 
 %.mo: %.po | .venv/.runtime
 	@.ci/step "Translation $(word 2,$(subst /, ,$@))" .venv/bin/pybabel compile --input-file $< --output-file $@

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,12 @@ class LlmConfig:
     between_tokens_s: float = 1.5
     total_s: float = 5.0
     max_bytes: int = 65_536
+
+
+def base_url(url: str) -> str:
+    """One of `LlmConfig.urls`, which may name the server or its `/v1`."""
+    plain = url.rstrip("/")
+    return plain if urlsplit(plain).path else plain + "/v1"
 
 
 @dataclass(frozen=True, slots=True)

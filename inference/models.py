@@ -32,8 +32,15 @@ LOCK_WAIT_S = 900.0
 REPORT_EVERY_S = 0.5
 
 
+BIG_BYTES = 1_000_000  # only files from here on are worth a line of progress
+
+
 class ModelUnavailable(Exception):  # noqa: N818 - named for what is wrong, like the ports' errors
     """One line that says what to do."""
+
+
+class ModelOutOfReach(ModelUnavailable):
+    """Nothing is set wrongly: no source gives the model now, or there is no room. One can do without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +68,17 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far one file is; `note` says what happens when no bytes tell it."""
+    """How far one file is; `note` says what happens when no bytes tell it.
+
+    `detour`: a source did not have it and the next is asked, which matters only if none has it.
+    """
 
     model: str
     file: str = ""
     done_bytes: int = 0
     total_bytes: int = 0
     note: str = ""
+    detour: bool = False
 
     def __str__(self) -> str:
         if self.note:
@@ -96,12 +107,28 @@ def _model(name: str, entry: dict[str, Any]) -> Model:
     )
 
 
+def speech_models(registry_file: Path = REGISTRY) -> list[str]:
+    """The names that one can choose among. A model inside a package serves another purpose."""
+    return [model.name for model in registry(registry_file).values() if not model.inside]
+
+
 def model_named(name: str, registry_file: Path = REGISTRY) -> Model:
     try:
         return registry(registry_file)[name]
     except KeyError:
-        names = ", ".join(registry(registry_file))
-        raise ModelUnavailable(f"No model {name!r}: use one of {names}, or a folder's path.") from None
+        raise _no_such_model(name, registry_file) from None
+
+
+def _no_such_model(name: str, registry_file: Path) -> ModelUnavailable:
+    names = ", ".join(speech_models(registry_file))
+    return ModelUnavailable(f"No speech model {name!r}. Use one of {names}, or a folder's path.")
+
+
+def installed_speech(name: str, models_dir: Path, registry_file: Path = REGISTRY) -> Path | None:
+    """`installed` for what is to hear speech: no other model will do."""
+    if os.sep not in name and name not in speech_models(registry_file):
+        raise _no_such_model(name, registry_file)
+    return installed(name, models_dir, registry_file)
 
 
 def installed(name: str, models_dir: Path, registry_file: Path = REGISTRY) -> Path | None:
@@ -156,7 +183,7 @@ def _given_folder(folder: Path) -> Path:
     for needed in ("model.bin", "config.json", "tokenizer.json"):
         if not (folder / needed).is_file():
             raise ModelUnavailable(
-                f"{folder} holds no speech model ({needed} is missing): correct ASR_MODEL."
+                f"{folder} holds no speech model ({needed} is missing). Name another folder."
             )
     return folder
 
@@ -195,11 +222,13 @@ def _sha256(path: Path) -> str:
 def _only_fetcher(lock: Path, model: Model, report: Report) -> Iterator[None]:
     """Two processes never write the same file; the second waits and then finds the work done."""
     with lock.open("a") as held:
-        deadline_s = time.monotonic() + LOCK_WAIT_S
+        deadline_s, told = time.monotonic() + LOCK_WAIT_S, False
         while not _locked(held.fileno()):
             if time.monotonic() > deadline_s:
-                raise ModelUnavailable(f"Another process fetches {model.name!r} for too long: end it.")
-            report(Progress(model.name, note="another process is fetching it; waiting"))
+                raise ModelOutOfReach(f"Another process fetches {model.name!r} for too long: end it.")
+            if not told:
+                report(Progress(model.name, note="another process is fetching it; waiting"))
+            told = True
             time.sleep(REPORT_EVERY_S)
         yield
 
@@ -220,11 +249,12 @@ def _fetch_files(model: Model, folder: Path, report: Report) -> None:
     free_bytes = shutil.disk_usage(folder).free
     if free_bytes < need_bytes:
         short = (need_bytes - free_bytes) / 1e6
-        raise ModelUnavailable(f"The disk of {folder} lacks {short:.0f} MB: make room or set MODELS_DIR.")
+        raise ModelOutOfReach(f"The disk of {folder} lacks {short:.0f} MB: make room or set MODELS_DIR.")
 
     def tell(note: str) -> None:
         report(Progress(model.name, note=note))
 
+    tell(f"getting {sum(file.size_bytes for file in wanted) / 1e6:.0f} MB")
     sources = [build_source(entry, folder, tell) for entry in model.sources]
     try:
         for file in wanted:
@@ -242,12 +272,12 @@ def _fetch_file(model: Model, file: ModelFile, folder: Path, sources: list[Sourc
             _fill(model, file, part, source, report)
         except SourceFailed as exc:
             source.why = str(exc)
-            report(Progress(model.name, note=f"{source.name}: {exc}"))
+            report(Progress(model.name, note=f"{source.name}: {exc}", detour=True))
             continue
         _settle(part, folder / file.name)
         return
     reasons = "; ".join(f"{source.name}: {source.why}" for source in sources)
-    raise ModelUnavailable(
+    raise ModelOutOfReach(
         f"Cannot get model {model.name!r} ({reasons}). Put its files into {folder}, or try again online."
     )
 
@@ -270,7 +300,7 @@ def _write(model: Model, file: ModelFile, part: Path, source: Source, report: Re
     if have > file.size_bytes:
         part.unlink()
         have = 0
-    resumed, told_s = have > 0, 0.0
+    resumed, told_s = have > 0, time.monotonic()
     with part.open("ab") as out:
         for offset, block in source.read(file.name, have):
             if offset != out.tell():  # a source that cannot continue begins again
@@ -279,13 +309,18 @@ def _write(model: Model, file: ModelFile, part: Path, source: Source, report: Re
             out.write(block)
             if out.tell() > file.size_bytes:
                 raise SourceFailed(f"{file.name} is longer than it should be")
-            if time.monotonic() - told_s >= REPORT_EVERY_S:
+            if out.tell() < file.size_bytes and time.monotonic() - told_s >= REPORT_EVERY_S:
                 told_s = time.monotonic()
-                report(Progress(model.name, file.name, out.tell(), file.size_bytes))
+                _tell_of_big(model, file, out.tell(), report)
         out.flush()
         os.fsync(out.fileno())
-    report(Progress(model.name, file.name, _size(part), file.size_bytes))
+    _tell_of_big(model, file, _size(part), report)
     return resumed
+
+
+def _tell_of_big(model: Model, file: ModelFile, done_bytes: int, report: Report) -> None:
+    if file.size_bytes >= BIG_BYTES:
+        report(Progress(model.name, file.name, done_bytes, file.size_bytes))
 
 
 def _settle(part: Path, final: Path) -> None:

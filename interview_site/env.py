@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
+import environ
 from django.core.exceptions import ImproperlyConfigured
 
 T = TypeVar("T")
@@ -36,7 +38,8 @@ class Setting(Generic[T]):
         try:
             return self.parse(raw)
         except ValueError as exc:
-            raise ImproperlyConfigured(f"{self.name}={raw!r}: {exc}") from exc
+            shown = re.sub(r"//[^/]*@", "//…@", raw)  # a password may stand there
+            raise ImproperlyConfigured(f"{self.name}={shown!r}: {exc}") from exc
 
 
 SETTINGS: list[Setting[Any]] = []
@@ -65,6 +68,13 @@ def whole_number(raw: str) -> int:
     return number
 
 
+def port(raw: str) -> int:
+    number = int(raw) if raw.isdigit() else 0
+    if not 1 <= number <= 65_535:
+        raise ValueError("use a port from 1 to 65535")
+    return number
+
+
 def text(raw: str) -> str:
     return raw
 
@@ -90,6 +100,20 @@ def redis_url(raw: str) -> str:
     if urlsplit(raw).scheme not in {"redis", "rediss", "unix"}:
         raise ValueError("use redis://host:6379")
     return raw.rstrip("/")
+
+
+def database_url(raw: str) -> str:
+    if urlsplit(raw).scheme not in {"postgres", "postgresql", "sqlite"}:
+        raise ValueError("use postgres://user:password@host/name or sqlite:///path")
+    return raw
+
+
+def email_url(raw: str) -> dict[str, Any]:
+    """Django's EMAIL_* settings."""
+    if urlsplit(raw).scheme not in environ.Env.EMAIL_SCHEMES:
+        raise ValueError("use smtp+tls://user:password@host:587")
+    found: dict[str, Any] = environ.Env.email_url_config(raw)
+    return found
 
 
 def one_of(*choices: str) -> Callable[[str], str]:

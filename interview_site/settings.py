@@ -64,7 +64,7 @@ ALLOWED_HOSTS = [origin.split("//")[1].split(":")[0] for origin in ALLOWED_ORIGI
     ["localhost", "127.0.0.1", "[::1]", "testserver"] if DEBUG else []
 )
 CSRF_TRUSTED_ORIGINS = list(ALLOWED_ORIGINS)
-PORT = env.setting("PORT", env.whole_number, 8000, "Where `make run` and `manage.py runserver` listen.")
+PORT = env.setting("PORT", env.port, 8000, "Where `make run` and `manage.py runserver` listen.")
 
 INSTALLED_APPS = [
     "apps.ops",  # before daphne: its runserver brings Redis and the worker up
@@ -126,7 +126,7 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 DATABASE_URL = env.setting(
-    "DATABASE_URL", env.text, "", "postgres://user:password@host/name, or sqlite:///path.", "SQLite in var/"
+    "DATABASE_URL", env.database_url, "", "postgres://user:password@host/name, or sqlite:///path.", "SQLite in var/"
 )
 DATABASES: dict[str, dict[str, Any]] = {
     "default": environ.Env.db_url_config(DATABASE_URL or f"sqlite:///{VAR_DIR / 'viva.sqlite3'}")
@@ -136,7 +136,8 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         # IMMEDIATE takes the write lock at BEGIN: two writers wait instead of failing halfway.
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
-        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;",
+        # secure_delete: what is erased is overwritten, not only unlinked from its table.
+        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA secure_delete=ON;",
     }
 else:
     DATABASES["default"]["CONN_MAX_AGE"] = 60
@@ -186,7 +187,16 @@ ACCOUNT_ADAPTER = "apps.accounts.adapter.InvitedOnlyAdapter"
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/recruiting/"
 LOGOUT_REDIRECT_URL = "/"
-EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+EMAIL_URL = env.setting(
+    "EMAIL_URL",
+    env.email_url,
+    # A console is a log in production, and mails hold links that open accounts.
+    env.email_url("consolemail://" if DEBUG else "dummymail://"),
+    "Where mail goes: smtp+tls://user:password@host:587.",
+    "the console when DEBUG=1, else nowhere",
+)
+globals().update(EMAIL_URL)  # EMAIL_BACKEND, EMAIL_HOST and so on
+EMAIL_TIMEOUT = 10
 
 LANGUAGE_CODE = env.setting(
     "LANGUAGE_CODE",
@@ -216,7 +226,7 @@ SPOOL_DIR = VAR_DIR / "spool"
 
 MODELS_DIR = env.setting("MODELS_DIR", env.path, VAR_DIR / "models", "Where speech models lie.", "var/models")
 ASR_MODEL = env.setting(
-    "ASR_MODEL", env.text, "base", "Speech model: a name of `manage.py models list`, or the path of a folder."
+    "ASR_MODEL", env.text, "base", "Speech model: tiny, base, small, or the path of a model's folder."
 )
 ASR_DEVICE = env.setting(
     "ASR_DEVICE", env.one_of("cpu", "cuda", "auto"), "cpu", "Where it runs: cpu, cuda or auto."

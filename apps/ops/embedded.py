@@ -15,6 +15,7 @@ import redis
 from apps.ops.supervisor import ChildSpec
 
 CONNECT_S = 1.0
+MAX_PORT = 65_535
 
 
 class StartRefused(Exception):  # noqa: N818 - a verdict, not a bug
@@ -105,5 +106,5 @@ def require_free_port(host: str, port: int, family: socket.AddressFamily) -> Non
         except OSError as exc:
             raise StartRefused(
                 f"Port {port} on {host} cannot be used ({exc.strerror}). "
-                f"Stop what uses it, or choose another: PORT={port + 1}"
+                f"Stop what uses it, or choose another: PORT={port + 1 if port < MAX_PORT else port - 1}"
             ) from exc

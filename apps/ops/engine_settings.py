@@ -8,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 from inference.config import LlmConfig, RecognizerConfig
-from inference.models import ModelUnavailable, installed
+from inference.models import ModelUnavailable, installed_speech
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class SpeechModel:
 def speech_model() -> SpeechModel:
     """ASR_MODEL as a folder on this disk: a path, or a name under MODELS_DIR. Downloads nothing."""
     try:
-        folder = installed(settings.ASR_MODEL, settings.MODELS_DIR)
+        folder = installed_speech(settings.ASR_MODEL, settings.MODELS_DIR)
     except ModelUnavailable as exc:
         return SpeechModel(None, str(exc))
     if folder is None:
@@ -32,6 +32,14 @@ def speech_model() -> SpeechModel:
             f"run `python manage.py models fetch {settings.ASR_MODEL}`.",
         )
     return SpeechModel(folder)
+
+
+def require_speech_model_known() -> None:
+    """One that is not here yet can wait; one that does not exist is a mistake. Raises ModelUnavailable."""
+    try:
+        installed_speech(settings.ASR_MODEL, settings.MODELS_DIR)
+    except ModelUnavailable as exc:
+        raise ModelUnavailable(f"ASR_MODEL={settings.ASR_MODEL!r}: {exc}") from exc
 
 
 def recognizer_config(*, threads: int | None = None, nice: int = 0) -> RecognizerConfig | None:

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import OperationalError, connection
+from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from apps.ops.database_fault import database_fault
 from apps.ops.embedded import (
     EmbeddedRedis,
     StartRefused,
@@ -29,8 +30,10 @@ from apps.ops.embedded import (
     require_redis,
     require_writable,
 )
-from apps.ops.engine_settings import speech_model
+from apps.ops.engine_settings import require_speech_model_known, speech_model
+from apps.ops.llm_probe import ASK_S, llm_probe
 from apps.ops.supervisor import Child, ChildSpec, Supervisor
+from inference.models import ModelUnavailable
 
 WEB_START_S = 60.0
 SOURCES = ("apps", "inference", "interview_site")
@@ -89,6 +92,7 @@ class Launch:
         require_writable(settings.VAR_DIR)
         family = socket.AF_INET6 if address.ipv6 else socket.AF_INET
         require_free_port(address.host, address.port, family)
+        _require_speech_model_known()
         with self._step("Redis"):
             self._have_redis()
         with self._step("Database"):
@@ -136,6 +140,13 @@ class Launch:
             self.web.restart()
 
 
+def _require_speech_model_known() -> None:
+    try:
+        require_speech_model_known()
+    except ModelUnavailable as exc:
+        raise StartRefused(str(exc)) from exc
+
+
 def child_arguments(address: Address) -> tuple[str, ...]:
     host = f"[{address.host}]" if address.ipv6 else address.host
     six = ("--ipv6",) if address.ipv6 else ()
@@ -156,9 +167,8 @@ def prepare_database() -> None:
     try:
         executor = MigrationExecutor(connection)
         behind = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    except OperationalError as exc:
-        reason = " ".join(str(exc).split())
-        raise StartRefused(f"The database cannot be opened ({reason}). Check DATABASE_URL.") from exc
+    except DatabaseError as exc:
+        raise StartRefused(database_fault(exc)) from exc
     if not behind:
         return
     if connection.vendor != "sqlite":
@@ -183,13 +193,16 @@ def welcome(url: str, password: str) -> list[str]:
         )
     if why_typed := speech_model().why:
         lines.append(f"  Answers are typed, not spoken. {why_typed}")
-    if settings.LLM_URLS:
-        lines.append(f"  Judged by the LLM at {settings.LLM_URLS[0]}, within the rules.")
-    else:
-        lines.append(
+    return [*lines, _who_judges()]
+
+
+def _who_judges() -> str:
+    if not settings.LLM_URLS:
+        return (
             "  Judged by the rules alone. Add an OpenAI-compatible LLM: LLM_URLS=http://HOST:PORT/v1 make run"
         )
-    return lines
+    llm = llm_probe.found(ASK_S)
+    return f"  {llm.why}." if llm.why else f"  Judged by the LLM at {llm.url}, within the rules."
 
 
 class SourceWatch:

@@ -1,7 +1,8 @@
 """Whether this process can take an interview, and what is missing. Each check is bounded.
 
 Unready (503): no database, rows behind the code, an unwritable or full disk: an answer could not be kept.
-Degraded (200 all the same): no speech model (answers are typed), no Redis or worker (reports wait as rows).
+Degraded (200 all the same): no speech model (answers are typed), no LLM (the rules judge), no Redis or worker
+(reports wait as rows).
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from redis import RedisError
 from apps.ops.embedded import redis_client
 from apps.ops.engine_settings import speech_model
 from apps.ops.heartbeat import KEY
+from apps.ops.llm_probe import llm_probe
 
 REDIS_S = 0.25
+LLM_S = 0.2
 FREE_BYTES = 500_000_000
 
 
@@ -40,7 +43,7 @@ class Readiness:
 def readiness() -> Readiness:
     unready = [*_database(), *_disk()]
     speech = list(_speech_model())
-    return Readiness(not unready, not speech, (*unready, *speech, *_background()))
+    return Readiness(not unready, not speech, (*unready, *speech, *_llm(), *_background()))
 
 
 def _database() -> Iterator[str]:
@@ -66,6 +69,11 @@ def _disk() -> Iterator[str]:
 def _speech_model() -> Iterator[str]:
     if why := speech_model().why:
         yield f"speech: {why}"
+
+
+def _llm() -> Iterator[str]:
+    if why := llm_probe.found(LLM_S).why:
+        yield f"llm: {why}"
 
 
 def _background() -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioUnreadable
 
 MAX_AUDIO_S = 2 * 3600.0  # 230 MB of samples: a longer file is a mistake, not an answer
+READABLE = "WAV, FLAC, MP3, Ogg, WebM and M4A do"
 MAX_BYTES = round(MAX_AUDIO_S * SAMPLE_RATE) * BYTES_PER_SAMPLE
 
 
@@ -16,6 +17,8 @@ def read_audio(path: Path) -> bytes:
     """The whole file. Raises AudioUnreadable with one line that names the file and the reason."""
     import av  # noqa: PLC0415 - FFmpeg's libraries are only for those who read files
 
+    if path.is_dir():
+        raise AudioUnreadable(f"{path}: is a folder; name a recording in it")
     if not path.is_file():
         raise AudioUnreadable(f"{path}: no such file")
     try:
@@ -26,8 +29,8 @@ def read_audio(path: Path) -> bytes:
                 container, av.AudioResampler(format="s16", layout="mono", rate=SAMPLE_RATE), path
             )
     except (av.FFmpegError, OSError, ValueError) as exc:
-        reason = str(exc.args[-1] if exc.args else exc).split(":")[0].splitlines()[0]
-        raise AudioUnreadable(f"{path}: not readable as audio ({type(exc).__name__}: {reason})") from exc
+        reason = (getattr(exc, "strerror", None) or str(exc)).split(":")[0].strip()
+        raise AudioUnreadable(f"{path}: does not play as audio ({reason}); {READABLE}") from exc
     if not pcm:
         raise AudioUnreadable(f"{path}: holds no audio")
     return pcm

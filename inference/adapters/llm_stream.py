@@ -19,7 +19,7 @@ import httpx2
 import openai
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 
-from inference.config import LlmConfig
+from inference.config import LlmConfig, base_url
 from inference.ports import EngineBusy, EngineUnavailable, JudgementDisputed
 
 Reason = Literal[
@@ -167,12 +167,6 @@ def http_client(config: LlmConfig) -> httpx2.AsyncClient:
         headers={"Accept-Encoding": "identity"},
         follow_redirects=False,
     )
-
-
-def base_url(url: str) -> str:
-    """`LLM_URLS` may name the server or its `/v1`."""
-    parsed = httpx2.URL(url)
-    return url.rstrip("/") if parsed.path.strip("/") else url.rstrip("/") + "/v1"
 
 
 class ChatServer:

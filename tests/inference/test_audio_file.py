@@ -47,12 +47,18 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         read_audio(tmp_path / "gone.wav")
 
 
+def test_a_folder_is_called_one(tmp_path: Path) -> None:
+    with pytest.raises(AudioUnreadable, match=r": is a folder; name a recording in it$"):
+        read_audio(tmp_path)
+
+
 @pytest.mark.parametrize("content", [b"", b"RIFF", b"not audio at all" * 99, b"\x00" * 5000])
 def test_a_corrupt_file_is_one_line(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bad.wav").write_bytes(content)
     with pytest.raises(AudioUnreadable) as caught:
         read_audio(tmp_path / "bad.wav")
-    assert "bad.wav" in str(caught.value)
+    assert str(caught.value).count("bad.wav") == 1
+    assert "WAV, FLAC, MP3" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -19,7 +19,16 @@ from typing import Any
 import pytest
 
 from inference import models
-from inference.models import ModelUnavailable, Progress, fetch, installed, verify
+from inference.models import (
+    ModelOutOfReach,
+    ModelUnavailable,
+    Progress,
+    fetch,
+    installed,
+    installed_speech,
+    speech_models,
+    verify,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 BODY = bytes(range(256)) * 8192  # 2 MiB
@@ -193,7 +202,7 @@ def test_a_login_page_in_place_of_the_file_is_refused(hub: Hub, known: Path, tmp
 
 def test_a_missing_file_says_what_the_hub_answered(hub: Hub, known: Path, tmp_path: Path) -> None:
     hub.status = 404
-    with pytest.raises(ModelUnavailable, match="hub: answered 404"):
+    with pytest.raises(ModelOutOfReach, match="hub: answered 404"):
         fetch("ears", tmp_path, registry_file=known)
 
 
@@ -231,7 +240,21 @@ def test_an_unreachable_hub_is_followed_by_the_next_source(
     (tmp_path / "disk" / "model.bin").write_bytes(BODY)
     known = write_registry(tmp_path / "models.toml", HUB_SOURCE + "\n" + _folder_source(tmp_path / "disk"))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    assert (fetch("ears", tmp_path / "m", registry_file=known) / "model.bin").read_bytes() == BODY
+    told: list[Progress] = []
+    assert (fetch("ears", tmp_path / "m", told.append, known) / "model.bin").read_bytes() == BODY
+    assert [str(one) for one in told if one.note or one.done_bytes == one.total_bytes if not one.detour] == [
+        "ears: getting 2 MB",
+        "ears: model.bin 100 % of 2 MB",
+    ]
+    assert any("hub: not reachable" in str(one) for one in told if one.detour)
+
+
+def test_a_small_file_is_worth_no_line(hub: Hub, tmp_path: Path) -> None:
+    hub.body = BODY[:999_999]
+    known = write_registry(tmp_path / "models.toml", HUB_SOURCE, body=hub.body)
+    told: list[Progress] = []
+    fetch("ears", tmp_path / "m", told.append, known)
+    assert [one.note for one in told] == ["getting 1 MB"]
 
 
 def test_what_the_hub_cache_holds_is_not_downloaded(
@@ -297,8 +320,15 @@ def test_a_folder_that_cannot_be_written_says_what_to_do(hub: Hub, known: Path, 
 
 
 def test_an_unknown_name_lists_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnavailable, match="use one of tiny, base, small"):
+    with pytest.raises(ModelUnavailable, match="Use one of tiny, base, small"):
         installed("enormous", tmp_path)
+
+
+def test_the_voice_detector_is_not_offered_as_a_speech_model(tmp_path: Path) -> None:
+    assert speech_models() == ["tiny", "base", "small"]
+    for name in ("silero-vad", "enormous"):
+        with pytest.raises(ModelUnavailable, match="Use one of tiny, base, small, or a folder"):
+            installed_speech(name, tmp_path)
 
 
 def test_a_path_may_be_given_in_place_of_a_name(tmp_path: Path) -> None:

@@ -45,6 +45,12 @@ def manage(var: Path, *arguments: str, **env: str) -> subprocess.CompletedProces
     )
 
 
+def one_line(error: str) -> str:
+    lines = [line for line in error.splitlines() if line.strip()]
+    assert len(lines) == 1, error
+    return lines[0]
+
+
 def wait_for(what: Callable[[], Any], limit_s: float) -> Any:
     """The first true value within the limit, else an assertion."""
     deadline = time.monotonic() + limit_s

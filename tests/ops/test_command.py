@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 from django.core.management.base import CommandError
 
 from apps.ops.command import PlainCommand
+from tests.ops.site import ROOT
 
 
 class Failing(PlainCommand):
@@ -35,6 +39,18 @@ def test_an_error_is_one_line_and_a_code(
         command.run_from_argv(["manage.py", "failing"])
     assert left.value.code == code
     assert capsys.readouterr().err.strip() == line
+
+
+def test_a_reader_that_has_read_enough_is_no_error() -> None:
+    """As `models list | head -1` does; with Python's own buffering, which writes at the end."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    listing = [sys.executable, "manage.py", "models", "list"]
+    with os.fdopen(writing, "wb") as gone:
+        ended = subprocess.run(
+            listing, cwd=ROOT, stdout=gone, stderr=subprocess.PIPE, timeout=60, check=False
+        )
+    assert (ended.returncode, ended.stderr) == (141, b"")
 
 
 def test_a_developer_gets_the_traceback() -> None:

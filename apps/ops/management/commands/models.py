@@ -9,7 +9,19 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
 from apps.ops.command import PlainCommand
-from inference.models import Model, ModelUnavailable, Progress, fetch, installed, registry, verify
+from apps.ops.engine_settings import require_speech_model_known
+from inference.models import (
+    Model,
+    ModelOutOfReach,
+    ModelUnavailable,
+    Progress,
+    fetch,
+    installed,
+    registry,
+    verify,
+)
+
+SOURCES_SHOWN = 2  # from this verbosity on
 
 
 class Command(PlainCommand):
@@ -26,16 +38,27 @@ class Command(PlainCommand):
             action.add_argument("--json", action="store_true", dest="as_json", help="One JSON object a line.")
             if name != "list":
                 action.add_argument("names", nargs="*", metavar="NAME")
+            if name == "fetch":
+                action.add_argument(
+                    "--optional",
+                    action="store_true",
+                    help="Out of reach is no failure: answers can be typed.",
+                )
 
     def handle(self, *args: Any, action: str, as_json: bool, **options: Any) -> None:
         self.as_json = as_json
+        self.sources_shown = options["verbosity"] >= SOURCES_SHOWN
         names = options.get("names") or []
         try:
             {"fetch": self._fetch, "list": self._list, "verify": self._verify}[action](names)
         except ModelUnavailable as exc:
-            raise CommandError(str(exc)) from exc
+            if not (options.get("optional") and isinstance(exc, ModelOutOfReach)):
+                raise CommandError(str(exc)) from exc
+            self.stderr.write(f"  {exc} Until then answers are typed.")
 
     def _fetch(self, names: list[str]) -> None:
+        if not names:
+            require_speech_model_known()
         for name in names or [settings.ASR_MODEL]:
             folder = fetch(name, settings.MODELS_DIR, self._report)
             self._line(f"{name}: {folder}", {"name": name, "folder": str(folder)})
@@ -65,12 +88,15 @@ class Command(PlainCommand):
         self.stdout.write(json.dumps(fields) if self.as_json else text)
 
     def _report(self, progress: Progress) -> None:
-        """On a terminal one line that grows; in a log only what is news."""
+        """On a terminal one line that grows; in a log only what is news. Sources that lack it: with -v 2."""
+        if progress.detour and not self.sources_shown:
+            return
         whole = progress.done_bytes == progress.total_bytes
+        line = f"  Speech model {progress}"
         if self.stderr.isatty():
-            self.stderr.write(f"\r  {progress}\033[K", ending="\n" if progress.note or whole else "")
+            self.stderr.write(f"\r{line}\033[K", ending="\n" if progress.note or whole else "")
         elif progress.note or whole:
-            self.stderr.write(f"  {progress}")
+            self.stderr.write(line)
 
 
 def _described(model: Model) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from apps.ops.command import PlainCommand
 from apps.ops.daphne_server import MESSAGE_BYTES, BoundedServer
-from apps.ops.embedded import StartRefused
+from apps.ops.embedded import MAX_PORT, StartRefused
 from apps.ops.launch import Address, Launch, LaunchOptions
 
 
@@ -34,6 +34,8 @@ class Command(PlainCommand, DaphneCommand):  # type: ignore[misc]
 
     def run(self, **options: Any) -> None:
         """Django's handle() has read address and port by now."""
+        if not 1 <= int(self.port) <= MAX_PORT:
+            raise CommandError(f"Port {self.port}: use one from 1 to {MAX_PORT}.", returncode=2)
         if os.environ.get("RUN_MAIN") == "true":
             return self._serve()
         address = Address(self.addr, int(self.port), self.use_ipv6)

@@ -1,0 +1,145 @@
+"""Whether the LLM servers answer, as the first words of a start and /readyz say it, over real HTTP."""
+
+from __future__ import annotations
+
+import http.server
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from apps.ops import llm_probe
+from apps.ops.launch import welcome
+from apps.ops.llm_probe import LlmProbe
+from tests.ops.site import Site, free_port, wait_for
+
+HANG_S = 20.0  # longer than any wait below; the silent server holds a connection for ever
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    seen: list[tuple[str, str | None]]
+    status: int
+
+    def do_GET(self) -> None:
+        self.seen.append((self.path, self.headers.get("Authorization")))
+        self.send_response(self.status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        """Quiet."""
+
+
+@contextmanager
+def server(status: int = 200, port: int = 0) -> Iterator[tuple[str, list[tuple[str, str | None]]]]:
+    seen: list[tuple[str, str | None]] = []
+    handler = type("H", (_Handler,), {"seen": seen, "status": status})
+    served = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+    thread = threading.Thread(target=served.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{served.server_address[1]}", seen
+    finally:
+        served.shutdown()
+        served.server_close()
+        thread.join()
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """Accepts, and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+
+
+@pytest.fixture
+def probe(monkeypatch: pytest.MonkeyPatch) -> LlmProbe:
+    """A process that has asked nobody yet."""
+    probe = LlmProbe()
+    for module in ("launch", "readiness"):
+        monkeypatch.setattr(f"apps.ops.{module}.llm_probe", probe)
+    return probe
+
+
+def test_a_server_that_answers_is_named(probe: LlmProbe, settings: Settings) -> None:
+    with server() as (url, seen):
+        settings.LLM_URLS, settings.LLM_API_KEY = (url,), "key"
+        assert probe.found(HANG_S).url == url
+        assert f"Judged by the LLM at {url}" in welcome("http://here/", "")[-1]
+    assert seen == [("/v1/models", "Bearer key")]  # asked once for both
+
+
+def test_the_first_that_answers_is_the_one(probe: LlmProbe, settings: Settings) -> None:
+    with server(404) as (url, _):  # some have no list of models
+        settings.LLM_URLS = (f"http://127.0.0.1:{free_port()}", url)
+        assert probe.found(HANG_S).url == url
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refused_key_is_no_answer(probe: LlmProbe, settings: Settings, status: int) -> None:
+    with server(status) as (url, _):
+        settings.LLM_URLS = (url,)
+        found = probe.found(HANG_S)
+    assert found.url == ""
+    assert "LLM_API_KEY" in found.why
+
+
+def test_a_broken_server_is_no_answer(probe: LlmProbe, settings: Settings) -> None:
+    with server(502) as (url, _):
+        settings.LLM_URLS = (url,)
+        assert "does not answer yet" in probe.found(HANG_S).why
+
+
+def test_a_start_claims_no_llm_that_is_not_there(probe: LlmProbe, settings: Settings) -> None:
+    settings.LLM_URLS = (f"http://127.0.0.1:{free_port()}/v1",)
+    last = welcome("http://here/", "")[-1]
+    assert last == "  LLM_URLS does not answer yet: the rules judge until it does."
+
+
+def test_a_silent_server_is_not_waited_for(
+    probe: LlmProbe, settings: Settings, silent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm_probe, "ASK_S", HANG_S)
+    settings.LLM_URLS = (silent,)
+    began_s = time.monotonic()
+    assert "does not answer yet" in probe.found(0.2).why
+    assert time.monotonic() - began_s < HANG_S / 2
+
+
+def test_a_server_that_comes_up_later_is_noticed(
+    probe: LlmProbe, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    settings.LLM_URLS = (f"http://127.0.0.1:{port}",)
+    assert probe.found(HANG_S).why
+    monkeypatch.setattr(llm_probe, "FRESH_S", 1000.0)
+    with server(port=port) as (url, seen):
+        assert probe.found(HANG_S).why  # what is known holds for a while: not each request asks
+        assert seen == []
+        monkeypatch.setattr(llm_probe, "FRESH_S", 0.0)
+        assert probe.found(HANG_S).url == url
+
+
+@pytest.mark.django_db
+def test_readiness_names_it_and_is_ready_all_the_same(
+    probe: LlmProbe, client: Client, settings: Settings, silent: str
+) -> None:
+    settings.LLM_URLS = (silent,)
+    answer = client.get("/readyz")
+    assert answer.status_code == 200
+    assert "llm: LLM_URLS does not answer yet: the rules judge until it does" in answer.json()["missing"]
+
+
+def test_a_dead_llm_is_the_last_word_of_a_start(tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{free_port()}/v1"
+    with Site(tmp_path / "var", "--noreload", "--no-worker", LLM_URLS=url) as site:
+        site.started()
+        wait_for(lambda: "LLM_URLS does not answer yet" in site.said, 30)
+        assert "Judged by" not in site.said
