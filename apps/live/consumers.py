@@ -20,7 +20,7 @@ from django.conf import settings
 from apps.interviews.group import ring
 from apps.interviews.selectors import standing_of_interview
 from apps.interviews.services.entry import session_token
-from apps.interviews.services.live import Seat, Superseded
+from apps.interviews.services.live import InterviewGone, Seat, Superseded
 from apps.live import group
 from apps.live.admission import Admission, admitted, seated
 from apps.live.answer import AnswerSetting
@@ -146,11 +146,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
         await self.close(code=int(refused.code))
 
     def _judged(self, failures: ExceptionGroup[Exception]) -> Refused:
-        for failure in _leaves(failures):
-            if isinstance(failure, Refused):
-                return failure
-            if isinstance(failure, Superseded):
-                return Refused(CloseCode.SUPERSEDED, "a newer page took over, or the interview is gone")
+        found = _leaves(failures)
+        if refused := next((failure for failure in found if isinstance(failure, Refused)), None):
+            return refused
+        if any(isinstance(failure, InterviewGone) for failure in found):
+            self._tell(ev.SessionEnded(reason="deleted"))
+            return Refused(CloseCode.NO_CONSENT, "the interview is gone")
+        if any(isinstance(failure, Superseded) for failure in found):
+            return Refused(CloseCode.SUPERSEDED, "a newer page took over")
         logger.error("live socket failed", exc_info=failures)
         self._tell(ev.Problem(code="server_error"))
         return Refused(CloseCode.ERROR, "failed")

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from apps.live.close_codes import CloseCode, Refused
+from apps.live.frames import MAX_MESSAGE_BYTES
 from inference.events import Mode
 
 SUBPROTOCOL = "interview.v1"
 MAX_TEXT_CHARS = 12_000  # a typed answer; in UTF-8 it stays inside one 64 KiB message
-MAX_MESSAGE_CHARS = 65_536
 
 
 def _storable(text: str) -> str:
@@ -102,8 +102,9 @@ _FROM_PAGE: TypeAdapter[FromPage] = TypeAdapter(FromPage)
 
 def parse_message(text: str) -> FromPage:
     """Read one message of the page. Raises Refused; the reason names fields, never their content."""
-    if len(text) > MAX_MESSAGE_CHARS:
-        raise Refused(CloseCode.TOO_LONG, f"message of {len(text)} characters")
+    nbytes = len(text.encode(errors="surrogatepass"))
+    if nbytes > MAX_MESSAGE_BYTES:
+        raise Refused(CloseCode.TOO_LONG, f"message of {nbytes} bytes")
     try:
         return _FROM_PAGE.validate_json(text)
     except ValidationError as exc:

@@ -20,7 +20,7 @@ from apps.ops.signals import server_listening, server_stopping
 QUEUED_MESSAGES = 64
 RESUME_AT = 16
 UNSENT_BYTES = 1 << 20
-MESSAGE_BYTES = 65_536
+MESSAGE_BYTES = 131_072  # beyond it the connection drops; consumers close over-long ones below it with a code
 DRAIN_S = 3.0
 SERVER_CLOSE_CODES = frozenset({1011, 1012, 1013})
 logger = logging.getLogger(__name__)

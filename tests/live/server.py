@@ -22,7 +22,7 @@ def main(port: int) -> None:
 
     from apps.live.engines import EngineRoom
     from apps.live.routing import websocket_application
-    from apps.ops.daphne_server import BoundedServer
+    from apps.ops.daphne_server import MESSAGE_BYTES, BoundedServer
     from inference.adapters.fakes import LoudnessDetector, ScriptedRecognizer
     from inference.ports import Engines
 
@@ -37,7 +37,12 @@ def main(port: int) -> None:
     idle_s = float(os.environ.get("IDLE_S", "30"))
     sockets = websocket_application(room=EngineRoom(scripted), idle_s=idle_s)
     application = ProtocolTypeRouter({"http": get_asgi_application(), "websocket": sockets})
-    BoundedServer(application, endpoints=[f"tcp:port={port}:interface=127.0.0.1"]).run()
+    BoundedServer(
+        application,
+        endpoints=[f"tcp:port={port}:interface=127.0.0.1"],
+        websocket_max_message_size=MESSAGE_BYTES,
+        websocket_max_frame_size=MESSAGE_BYTES,
+    ).run()
 
 
 if __name__ == "__main__":

@@ -150,6 +150,8 @@ def odd() -> bytes:
         (b"", 4400),
         (raw_frames(speech(0.1), answer=2)[0], 4400),
         (b"\1" * 65_536, 4400),
+        (b"\1" * 65_537, 4413),
+        (b"\1" * 131_072, 4413),
     ],
 )
 def test_a_bad_frame_closes_and_what_was_acknowledged_stays(server: Server, raw: bytes, code: int) -> None:
@@ -168,6 +170,14 @@ def test_audio_before_the_welcome_is_refused(server: Server) -> None:
     with Page(server, Person()) as page:
         page.stream(speech(0.1))
         assert page.close_code() == 4400
+
+
+@pytest.mark.parametrize("text", ["x" * 65_537, "\u6211" * 40_000])
+def test_an_over_long_message_is_closed_as_such_and_not_tried_again(server: Server, text: str) -> None:
+    with Page(server, Person()) as page:
+        page.hello()
+        page.socket.send(text)
+        assert page.close_code() == 4413
 
 
 @pytest.mark.parametrize("text", ["no json", '{"type":"score","value":10}', '{"type":"hello"}'])

@@ -13,6 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from apps.ops.daphne_server import MESSAGE_BYTES
 from tests.ops.site import ROOT, accepts, environment, free_port, wait_for
 
 
@@ -98,7 +99,7 @@ def test_a_client_that_never_reads_is_cut_off(server: Flooded) -> None:
 
 def test_a_message_over_the_limit_closes_the_socket(server: Flooded) -> None:
     with server.connect("/echo") as client:
-        client.send(bytes(65_537))
+        client.send(bytes(MESSAGE_BYTES + 1))
         with pytest.raises(ConnectionClosed) as closed:
             client.recv(timeout=5)
         assert closed.value.rcvd is None or closed.value.rcvd.code == 1009

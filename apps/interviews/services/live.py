@@ -32,6 +32,10 @@ class Superseded(Exception):  # noqa: N818 - a newer socket took over, or the in
     """Writes of this socket count no more."""
 
 
+class InterviewGone(Superseded):
+    """Nobody took over: the interview was erased."""
+
+
 @dataclass(frozen=True, slots=True)
 class Seat:
     """The right of one socket to write one interview, until a newer hello takes a higher generation."""
@@ -103,7 +107,7 @@ def hello_register(*, interview: Interview) -> Seat:
     with transaction.atomic():
         mine = Interview.objects.filter(pk=interview.pk)
         if not mine.update(generation=F("generation") + 1):
-            raise Superseded
+            raise InterviewGone
         mine.filter(status=Interview.Status.NOTICE).update(
             status=Interview.Status.LIVE, started_at=timezone.now()
         )
@@ -174,7 +178,8 @@ def _seated(seat: Seat) -> Iterator[Interview]:
                 pk=seat.interview_id, generation=seat.generation
             )
         except Interview.DoesNotExist:
-            raise Superseded from None
+            there = Interview.objects.filter(pk=seat.interview_id).exists()
+            raise (Superseded if there else InterviewGone) from None
         yield interview
 
 
