@@ -16,6 +16,7 @@ from inference.nlp.quantification import quantities_in
 from inference.nlp.question import PLANS_COUNT, Form, kind_and_form
 from inference.nlp.reading import Mark, read, word_count
 from inference.nlp.relevance import Relevance, relevance_of
+from inference.nlp.soup import is_label
 from inference.nlp.star import ABSENT, star_of
 from inference.nlp.stems import content_stems
 from inference.nlp.substance import Substance, substance_of
@@ -85,7 +86,7 @@ def features_of(answer: Answer) -> Features:
     kept = whole.without(orders, "\n") if orders else whole
     fillers = filler_spans(kept, question.language)
     clean = without_fillers(kept, fillers) if fillers else kept
-    marks = read(clauses_of(clean))
+    marks = read(tuple(clause for clause in clauses_of(clean) if not is_label(clause.text)))
     only_orders = bool(orders) and word_count(clean.text) <= _LEFT_AFTER_ORDER_WORDS
     substance = substance_of(clean.text, marks, form, question.language)
     told = any(mark.act and not mark.vague and not mark.buzz for mark in marks)

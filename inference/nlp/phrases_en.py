@@ -31,7 +31,7 @@ WEAKNESS: dict[str, tuple[str, str]] = {
     ),
     "stuffing": (
         "",
-        "These are keywords rather than sentences: choose one of them and tell what you did with it, step by step.",
+        "These are keywords that would fit any answer: choose one occasion and tell what you worked on, and what you did with it, step by step.",
     ),
     "repetition": (
         "You say “{quote}” again and again, but nothing new comes after it: add what you did next and what came of it.",
@@ -192,7 +192,7 @@ FOLLOW_UP: dict[str, tuple[str, ...]] = {
         "What is one example that stands behind that?",
     ),
     "stuffing": (
-        "Which one of these did you use most recently, and what did you do with it?",
+        "What exactly did you work on there, and what did you do with it?",
         "Could you pick one of those words and tell me what you did there?",
     ),
     "repetition": (

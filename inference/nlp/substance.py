@@ -24,11 +24,13 @@ from inference.nlp.language import (
 from inference.nlp.quantification import quantities_in
 from inference.nlp.question import Form
 from inference.nlp.reading import Mark, word_count
+from inference.nlp.soup import is_soup
 from inference.nlp.topics import LEISURE_ZH, TECHNICAL_ZH, WORK_ZH
 
 _LEFT_OVER_WORDS = 6  # a refusal followed by more than this may still be an answer
 _SHORTEST_PROSE = 5
 _LOOP_SHARE = 0.45
+_SEVERAL_CLAIMS = 2
 _PROSE_HAN_SHARE = 0.16
 _TERMS_ARE_FINE: tuple[Form, ...] = ("fact", "yes_no")
 
@@ -59,7 +61,7 @@ class Substance:
 def substance_of(text: str, marks: tuple[Mark, ...], form: Form, language: Language) -> Substance:
     words = words_of(text)
     wrong = _wrong_language(text, form, language)
-    stuffed = not wrong and form not in _TERMS_ARE_FINE and _stuffing(text, words)
+    stuffed = not wrong and form not in _TERMS_ARE_FINE and (_stuffing(text, words) or _soup(text, marks))
     return Substance(
         words=word_count(text),
         refusal=_refusal(text, marks),
@@ -185,6 +187,12 @@ def _stuffing(text: str, words: list[str]) -> bool:
     if len(latin) < 6 or sum(word in en.FUNCTION_WORDS for word in latin) / len(latin) >= 0.13:
         return False
     return not _gibberish(text, words)
+
+
+def _soup(text: str, marks: tuple[Mark, ...]) -> bool:
+    """Deeds and outcomes are claimed, and nothing is said of what was done or changed."""
+    claims = sum(mark.acts for mark in marks if not mark.planned) + sum(mark.outcome for mark in marks)
+    return claims >= _SEVERAL_CLAIMS and is_soup(text, word_count(text))
 
 
 def _repetition(words: list[str], marks: tuple[Mark, ...]) -> bool:
