@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 from inference.assessment import Answer, Language, QuestionKind, StarName, StarPart
 from inference.nlp import lexicon_en as en
@@ -21,7 +22,10 @@ from inference.nlp.star import ABSENT, star_of
 from inference.nlp.stems import content_stems
 from inference.nlp.substance import Substance, substance_of
 
-MAX_CHARS = 8_000  # some ten minutes of speech; what follows is not read, and a note says so
+# Some ten minutes of speech, in whichever unit runs out first; what follows is not read, and a note says so.
+MAX_CHARS = 8_000
+MAX_WORDS = 2_000  # two Chinese characters to a word
+_UNIT = re.compile(r"[a-z]+|\d+|[\u3400-\u9fff]{1,2}")
 _LEFT_AFTER_ORDER_WORDS = 4
 
 
@@ -43,6 +47,7 @@ class Features:
     richness: int
     ordered: bool
     only_orders: bool
+    read_chars: int
     cut_short: bool
 
     def quote(self, mark: Mark) -> str:
@@ -81,7 +86,7 @@ def quote_of(folded: Folded, mark: Mark) -> str:
 def features_of(answer: Answer) -> Features:
     question = answer.question
     kind, form = kind_and_form(question)
-    whole = fold(answer.text[:MAX_CHARS]).first(MAX_CHARS)
+    whole = _read_part(answer.text)
     orders = orders_in(whole)
     kept = whole.without(orders, "\n") if orders else whole
     fillers = filler_spans(kept, question.language)
@@ -107,8 +112,21 @@ def features_of(answer: Answer) -> Features:
         richness=len(content_stems(" ".join(mark.clause.text for mark in marks if not mark.vague))),
         ordered=bool(orders),
         only_orders=only_orders,
-        cut_short=len(answer.text) > MAX_CHARS,
+        read_chars=whole.origin[-1] + 1 if whole.origin else 0,
+        cut_short=_is_cut_short(answer.text, whole),
     )
+
+
+def _is_cut_short(text: str, read_part: Folded) -> bool:
+    end = read_part.origin[-1] + 1 if read_part.origin else 0
+    return any(char.isalnum() for char in text[end:])
+
+
+def _read_part(text: str) -> Folded:
+    """As much as is read of a text, however many words its characters make."""
+    whole = fold(text[:MAX_CHARS]).first(MAX_CHARS)
+    beyond = next(islice(_UNIT.finditer(whole.text), MAX_WORDS, None), None)
+    return whole.first(beyond.start()) if beyond else whole
 
 
 def _quantified(folded: Folded, marks: tuple[Mark, ...], form: Form) -> tuple[str, ...]:

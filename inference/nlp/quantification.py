@@ -19,6 +19,8 @@ _NUMERAL = any_of(
     )
 )
 _SPELLED = rf"(?:one[ -])?{_NUMERAL}(?:(?:[ -]| and | point )(?:{_NUMERAL}|one))*"
+# Numerals are bounded and begin where the run of digits begins: a page of them costs no more than a page of prose.
+_DIGITS = r"(?<!\d)(?<!\d,)\d[\d,]{0,15}"
 _UNIT = (
     r"(?:%|percent\b|per cent\b|percentage points?|x\b|times\b|fold\b|ms\b|s\b|k\b|m\b|gb\b|tb\b|mb\b|milliseconds?|seconds?|minutes?|hours?|"
     r"days?|weeks?|months?|quarters?|years?|dollars?|euros?|pounds?|usd|rps\b|qps\b|stars?)"
@@ -28,20 +30,23 @@ _BEFORE_BARE = r"(?:to|from|by|under|below|over|above|than|about|only|almost|aro
 _NOT_NOUN = r"(?!rather\b|and\b|or\b|then\b|because\b|when\b|where\b|with\b|for\b|from\b|the\b|redirect|status|error\b|response|if\b|id\b|but\b|so\b|not\b|since\b)"
 _YEAR = r"(?:(?:19|20)\d\d(?!\s?(?:%|percent|ms|users|requests|orders|people|customers|tickets))|(?:twenty|nineteen) (?:twenty|nineteen|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|[a-z]+ty)(?:[ -](?:one|two|three|four|five|six|seven|eight|nine))?)"
 _SETTING = re.compile(
-    rf"\b(?:in |after |for |within |over |during |every |the )?(?:about |around |almost |roughly )?(?:the )?(?:last |past |next |first )?(?:\d[\d.]*|{_SPELLED}|one) {_DURATION}\s?(?:ago|away|before|earlier|later|after|old|into|off)?\b"
+    rf"\b(?:in |after |for |within |over |during |every |the )?(?:about |around |almost |roughly )?(?:the )?(?:last |past |next |first )?(?:(?<![\d.])\d[\d.]{{0,15}}|{_SPELLED}|one) {_DURATION}\s?(?:ago|away|before|earlier|later|after|old|into|off)?\b"
 )
 _NAMED = re.compile(
     r"\b(?:base|version|python|java|http|tls|ipv|level|phase|step|top|grade|chapter|number|tier|series|section|article|covid|windows|web|page|room|floor)[ -]?v?(?:\d[\d.]*|[a-z]+ty[ -][a-z]+)"
     rf"|\b{_YEAR}\b|\b24/7\b|\ba/b\b|\b(?:return|returns|answer|answers|use|uses|used|code|status) [1-5]\d\d\b"
 )
 _ENGLISH = re.compile(
-    rf"(?:[$€£¥]\s?\d[\d,.]*(?:\s?(?:k|m|million|billion|thousand)\b)?)"
-    rf"|\b(?:\d[\d,]*(?:\.\d+)?|{_SPELLED}|one)\s?{_UNIT}"
-    rf"|\b(?:\d[\d,]*(?:\.\d+)?|{_SPELLED})(?: of (?:the|our|all|them))?\s{_NOT_NOUN}[a-z]{{3,}}"
-    rf"|(?<=\b)(?:{_BEFORE_BARE}) (?:\d[\d,]*(?:\.\d+)?(?:x|k)?|{_SPELLED}|none|zero)\b"
+    rf"(?:[$€£¥]\s?\d[\d,.]{{0,15}}(?:\s?(?:k|m|million|billion|thousand)\b)?)"
+    rf"|\b(?:{_DIGITS}(?:\.\d{{1,9}})?|{_SPELLED}|one)\s?{_UNIT}"
+    rf"|\b(?:{_DIGITS}(?:\.\d{{1,9}})?|{_SPELLED})(?: of (?:the|our|all|them))?\s{_NOT_NOUN}[a-z]{{3,}}"
+    rf"|(?<=\b)(?:{_BEFORE_BARE}) (?:\d[\d,]{{0,15}}(?:\.\d{{1,9}})?(?:x|k)?|{_SPELLED}|none|zero)\b"
     r"|\b(?:half|a third|a quarter|two thirds|three quarters|twice|double|triple)(?= (?:of|the|as|a|our|that)\b)|\b(?:doubled|tripled|halved|quadrupled)\b"
 )
-_HAN_NUMERAL = r"(?:\d[\d,.]*|[零〇一二两三四五六七八九十百千万亿半]+)"
+_HAN_NUMERAL = (
+    r"(?:(?<!\d)(?<!\d[,.])\d[\d,.]{0,15}"
+    r"|(?<![零〇一二两三四五六七八九十百千万亿半])[零〇一二两三四五六七八九十百千万亿半]{1,16})"
+)
 _MEASURE = (
     r"(?:%|个?百分点|倍|成|多?个|多?条|多?次|多?人|多?名|多?位|多?家|多?单|多?台|多?件|多?笔|多?项|多?套|多?份|多?门|多?张|多?场|多?篇|多?块|多?元|万|亿|毫秒|微秒|秒|分钟?|小时|天|周|星期|个月|月|年|"
     r"gb|tb|mb|ms|qps|k|m|g|w|人天|行|页|字|分|点|轮|节点|副本|核|种|段|台|批|处|万)"
@@ -113,7 +118,7 @@ def has_duration(text: str) -> bool:
 
 
 _QUICK = re.compile(
-    rf"\b(?:in|within|took|after) (?:about |only |just |under |less than )*(?:\d[\d.]*|{_SPELLED}|one|an?) (?:seconds?|minutes?|hours?|days?)\b"
+    rf"\b(?:in|within|took|after) (?:about |only |just |under |less than )*(?:(?<![\d.])\d[\d.]{{0,15}}|{_SPELLED}|one|an?) (?:seconds?|minutes?|hours?|days?)\b"
     rf"|{_HAN_NUMERAL}(?:多|几)?(?:个)?(?:秒钟?|分钟|小时|天)(?:内|之内|以内)?(?:就|便|都|全部)?(?:恢复|解决|完成|搞定|修好|上线|跑完)"
 )
 

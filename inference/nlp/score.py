@@ -8,7 +8,7 @@ from __future__ import annotations
 from inference.assessment import STAR_NAMES, Answer, Assessment, Delivery, QuestionSpec, StarPart
 from inference.nlp.caps import LIMITS, CapName, caps_of, flags_of
 from inference.nlp.dimensions import WEIGHTS, Reading, dimensions_of
-from inference.nlp.features import MAX_CHARS, Features, features_of
+from inference.nlp.features import Features, features_of
 from inference.nlp.fluency import delivery_of
 from inference.nlp.language import to_simplified
 from inference.nlp.question import kind_and_form
@@ -76,7 +76,7 @@ def _unsure(answer: Answer) -> bool:
 def _notes(features: Features) -> tuple[str, ...]:
     notes = []
     if features.cut_short:
-        notes.append(f"only the first {MAX_CHARS} characters were read")
+        notes.append(f"only the first {features.read_chars} characters were read")
     if features.ordered and not features.only_orders:
         notes.append("words meant for the grader were left out of the reading")
     return tuple(notes)
