@@ -66,6 +66,7 @@ def live(request: HttpRequest, public_id: UUID) -> HttpResponse:
     context = {
         "interview": interview,
         "text": live_text(),
+        "typed_only": typed_only(),
         "starts_typing": typed_only() or request.GET.get("input") == "text",
     }
     return render(request, "interviews/live.html", context)

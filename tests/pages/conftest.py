@@ -1,11 +1,20 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
 from apps.accounts.models import Organisation
 from apps.interviews.models import Interview, Question, Template
-from tests.pages.visit import consent_to, site
+from tests.pages.visit import consent_to, looks_like_a_model, site
+
+
+@pytest.fixture(autouse=True)
+def voice(tmp_path: Path, settings: Settings) -> None:
+    """Answers can be spoken, on a machine without a speech model too."""
+    settings.ASR_MODEL = looks_like_a_model(tmp_path / "model")
 
 
 @pytest.fixture
