@@ -36,7 +36,7 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     embedded = EmbeddedRedis.choose()
     server = Child(embedded.spec(tmp_path_factory.mktemp("redis")))
     server.start()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while not redis_answers(embedded.url, 0.2):
         assert time.monotonic() < deadline, "Redis did not start"
         time.sleep(0.02)

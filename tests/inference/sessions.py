@@ -78,7 +78,7 @@ async def play(session: AnswerSession, *sounds: tuple[bytes, float]) -> None:
         await asyncio.sleep(0.002)
 
 
-async def hear(session: AnswerSession, played: Played, within_s: float = 10.0) -> None:
+async def hear(session: AnswerSession, played: Played, within_s: float = 60.0) -> None:
     """Run the session to its end and collect its events."""
     async with asyncio.timeout(within_s):
         running = asyncio.create_task(session.run())

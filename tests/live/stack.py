@@ -32,6 +32,7 @@ from apps.live.frames import encode_frame
 from tests.live.wire import raw_frames
 
 ROOT = Path(__file__).resolve().parents[2]
+WITHIN_S = 60.0  # only a fault takes as long
 ANSWER = (
     "Last year our checkout service lost orders. "
     "I rewrote the queue consumer and cut lost orders by forty percent."
@@ -113,7 +114,7 @@ class Server:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
 
-def wait_until(true: Callable[[], bool], within_s: float = 10.0) -> None:
+def wait_until(true: Callable[[], bool], within_s: float = WITHIN_S) -> None:
     deadline = time.monotonic() + within_s
     while not true():
         assert time.monotonic() < deadline, f"not true within {within_s} s"
@@ -179,7 +180,7 @@ class Page:
             additional_headers={"Cookie": options.get("cookie", person.cookie)},
             compression=None,
             max_size=1 << 20,
-            open_timeout=5,
+            open_timeout=WITHIN_S,
             close_timeout=2,
         )
         self.socket: ClientConnection = self._open.enter_context(dialled)
@@ -201,12 +202,12 @@ class Page:
         self.sent = int(welcome["next"])
         return welcome
 
-    def receive(self, within_s: float = 5.0) -> dict[str, Any]:
+    def receive(self, within_s: float = WITHIN_S) -> dict[str, Any]:
         message: dict[str, Any] = json.loads(self.socket.recv(timeout=within_s))
         self.messages.append(message)
         return message
 
-    def until(self, kind: str, within_s: float = 10.0, **fields: Any) -> dict[str, Any]:
+    def until(self, kind: str, within_s: float = WITHIN_S, **fields: Any) -> dict[str, Any]:
         """The next message of this type (and with these fields); others before it are kept."""
         deadline = time.monotonic() + within_s
         while True:
@@ -235,7 +236,7 @@ class Page:
         self.say(type="end", answer=answer, last_seq=self.sent - 1, sha256=sha256)
         self.sent = 0
 
-    def close_code(self, within_s: float = 5.0) -> int:
+    def close_code(self, within_s: float = WITHIN_S) -> int:
         """Read to the end; the code the server closed with."""
         with pytest.raises(ConnectionClosed) as closed:
             self._read_on(within_s)

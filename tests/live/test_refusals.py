@@ -71,8 +71,8 @@ def test_another_subprotocol_is_closed(server: Server) -> None:
 def test_without_a_hello_the_socket_is_closed_after_five_seconds(server: Server) -> None:
     began = time.monotonic()
     with Page(server, Person()) as page:
-        assert page.close_code(within_s=8) == 4401
-    assert 4.5 < time.monotonic() - began < 8
+        assert page.close_code() == 4401
+    assert time.monotonic() - began >= 5
 
 
 def test_a_stranger_is_refused(server: Server) -> None:
@@ -127,7 +127,7 @@ def test_a_consent_withdrawn_meanwhile_closes_within_a_heartbeat(server: Server)
     with Page(server, person) as page:
         page.hello()
         Interview.objects.filter(pk=person.interview.pk).delete()
-        assert page.close_code(within_s=8) == 4403
+        assert page.close_code() == 4403
         assert page.of("session.ended")[-1]["reason"] == "deleted"
 
 
@@ -237,7 +237,7 @@ def test_a_second_page_takes_over_and_the_first_one_is_told(server: Server) -> N
         assert first.close_code() == 4409
         second.until("answer.opened")
         second.say(type="text_answer", answer=1, text=ANSWER)
-        second.until("committed", within_s=8)
+        second.until("committed")
 
 
 def test_one_more_than_fit_is_sent_away_and_fits_once_one_leaves(server: Server) -> None:

@@ -53,7 +53,9 @@ def ended(job: Job) -> str:
 
 def test_a_committed_job_runs_at_once(stack: Stack, enqueue: Callable[[str, int], Job]) -> None:
     job = enqueue("quick", 1)
-    assert wait_until(lambda: ended(job), 4) < 4  # by its message, before the first sweep
+    rung_at = job.published_at
+    wait_until(lambda: ended(job), 30)
+    assert job.published_at == rung_at  # by its message: a sweep would have rung again
     assert stack.marks() == ["done 1"]
 
 
@@ -62,7 +64,7 @@ def test_a_wiped_and_restarted_redis_loses_no_job(stack: Stack, enqueue: Callabl
     jobs = [enqueue("quick", number) for number in (11, 12, 13)]
     stack.redis.start()
     stack.redis.flush()
-    wait_until(lambda: all(ended(job) for job in jobs), 25)
+    wait_until(lambda: all(ended(job) for job in jobs), 60)
     assert sorted(mark for mark in stack.marks() if mark.startswith("done 1") and mark != "done 1") == [
         "done 11",
         "done 12",
@@ -71,17 +73,18 @@ def test_a_wiped_and_restarted_redis_loses_no_job(stack: Stack, enqueue: Callabl
 
 
 def test_enqueueing_waits_for_no_broker_and_counts_the_lost_ring(
-    stack: Stack, enqueue: Callable[[str, int], Job]
+    stack: Stack, enqueue: Callable[[str, int], Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(doorbell, "RING_S", 3.0)  # what waiting would cost
     lost_before = doorbell.RINGS_LOST._value.get()
     assert stack.redis.process is not None
     stack.redis.process.send_signal(signal.SIGSTOP)
     started = time.monotonic()
     job = enqueue("quick", 21)
-    assert time.monotonic() - started < 0.25
-    wait_until(lambda: doorbell.RINGS_LOST._value.get() > lost_before, 5)
+    assert time.monotonic() - started < doorbell.RING_S
+    wait_until(lambda: doorbell.RINGS_LOST._value.get() > lost_before, 30)
     stack.redis.process.send_signal(signal.SIGCONT)
-    wait_until(lambda: ended(job), 25)
+    wait_until(lambda: ended(job), 60)
 
 
 def test_the_same_job_delivered_twice_gives_one_result(
@@ -89,8 +92,8 @@ def test_the_same_job_delivered_twice_gives_one_result(
 ) -> None:
     job = enqueue("two_seconds", 31)
     assert doorbell.ring([(job.pk, 2), (job.pk, 2), (job.pk, 2)])
-    wait_until(lambda: ended(job), 15)
-    wait_until(lambda: doorbell.messages_waiting() == 0, 5)
+    wait_until(lambda: ended(job), 60)
+    wait_until(lambda: doorbell.messages_waiting() == 0, 30)
     assert [mark for mark in stack.marks() if mark.endswith(" 31")] == ["start 31", "done 31"]
 
 
@@ -98,10 +101,10 @@ def test_a_worker_killed_halfway_costs_an_attempt_and_no_job(
     stack: Stack, enqueue: Callable[[str, int], Job]
 ) -> None:
     job = enqueue("slow", 41)
-    wait_until(lambda: any(mark.startswith("worker ") for mark in stack.marks()), 10)
+    wait_until(lambda: any(mark.startswith("worker ") for mark in stack.marks()), 60)
     pid = int(next(mark for mark in stack.marks() if mark.startswith("worker ")).split()[1])
     next(worker for worker in stack.workers if worker.process.pid == pid).kill()
-    assert wait_until(lambda: ended(job), 30) < 30  # by the other worker
+    wait_until(lambda: ended(job), 55)  # by the other worker; the first would take a minute
     assert [mark for mark in stack.marks() if mark.endswith(" 41")] == ["start 41", "start 41", "done 41"]
     assert (job.attempts, job.status) == (2, "done")
 
@@ -110,7 +113,7 @@ def test_work_that_hears_nothing_is_killed_and_the_next_job_runs(
     stack: Stack, enqueue: Callable[[str, int], Job]
 ) -> None:
     deaf, next_one = enqueue("deaf", 51), enqueue("quick", 52)
-    wait_until(lambda: ended(deaf) and ended(next_one), 25)
+    wait_until(lambda: ended(deaf) and ended(next_one), 60)
     assert (deaf.status, deaf.reason, deaf.attempts) == ("dead", "timeout", 1)
     assert "failed 51 timeout" in stack.marks()
 
@@ -127,7 +130,7 @@ def test_a_worker_hears_an_answer_again_with_the_real_model(
         turn.utterances.create(number=number, text="live words", start_s=start_s, end_s=end_s)
     with transaction.atomic():
         job = job_enqueue(organisation_id=interview.organisation_id, kind=ANALYSE, subject_id=interview.pk)
-    wait_until(lambda: ended(job), 60)
+    wait_until(lambda: ended(job), 180)
     turn.refresh_from_db()
     assert (job.status, job.reason) == ("done", "")
     assert "no outage" in turn.transcript

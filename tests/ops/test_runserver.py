@@ -35,12 +35,12 @@ def test_a_first_start_makes_everything_and_says_where_to_go(site: Site) -> None
 
 
 def test_the_worker_reports_and_runs_behind_everything_else(site: Site) -> None:
-    wait_for(lambda: not any("worker" in line for line in site.missing()), 30)
+    wait_for(lambda: not any("worker" in line for line in site.missing()), 90)
 
     def workers() -> list[int]:
         return [pid for pid, line in site.family().items() if "celery" in line]
 
-    wait_for(lambda: len(workers()) == 2, 10)  # the worker and its one pool process
+    wait_for(lambda: len(workers()) == 2, 60)  # the worker and its one pool process
     assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in workers()} == {19}
 
 
@@ -52,8 +52,8 @@ def test_a_killed_child_is_started_again(site: Site, name: str) -> None:
     def replaced() -> bool:
         return any(name in line and pid != victim for pid, line in site.family().items())
 
-    wait_for(replaced, 10)
-    wait_for(lambda: accepts(site.port), 10)
+    wait_for(replaced, 60)
+    wait_for(lambda: accepts(site.port), 60)
     assert site.get("/readyz")[0] == 200
     assert re.search(r"ended \(-9\); starting again", site.said)
 
@@ -75,12 +75,12 @@ def test_a_busy_port_is_one_line(site: Site, home: Path) -> None:
 def test_after_kill_9_nothing_survives(tmp_path: Path) -> None:
     with Site(tmp_path / "var") as site:
         site.started()
-        wait_for(lambda: sum("celery" in line for line in site.family().values()) == 2, 30)
-        wait_for(lambda: not any("worker" in line for line in site.missing()), 30)
+        wait_for(lambda: sum("celery" in line for line in site.family().values()) == 2, 90)
+        wait_for(lambda: not any("worker" in line for line in site.missing()), 90)
         family = site.family()
         assert len(family) >= 4
     try:
-        wait_for(lambda: not any(alive(pid) for pid in family), 3)
+        wait_for(lambda: not any(alive(pid) for pid in family), 30)
     finally:
         for pid in filter(alive, family):
             os.kill(pid, signal.SIGKILL)

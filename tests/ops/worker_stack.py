@@ -51,7 +51,7 @@ class RedisServer:
     def start(self) -> None:
         options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self._folder)]
         self.process = subprocess.Popen([str(server_binary()), *options], stdout=subprocess.DEVNULL)
-        wait_until(self._answers, 10)
+        wait_until(self._answers, 60)
 
     def kill(self) -> None:
         if self.process is not None:
@@ -113,7 +113,7 @@ class Stack:
     def start_workers(self, count: int) -> None:
         for _ in range(count):
             self.workers.append(Worker(self.folder, self.redis.url, self.database))
-        wait_until(lambda: all(worker.ready() for worker in self.workers), 60)
+        wait_until(lambda: all(worker.ready() for worker in self.workers), 180)
 
     def marks(self) -> list[str]:
         path = self.folder / "marks"
@@ -125,10 +125,9 @@ class Stack:
         self.redis.kill()
 
 
-def wait_until(true: Callable[[], object], limit_s: float) -> float:
-    """Seconds it took. Fails the test when it took too long."""
+def wait_until(true: Callable[[], object], limit_s: float) -> None:
+    """Fails the test when it takes too long."""
     started = time.monotonic()
     while not true():
         assert time.monotonic() - started < limit_s, f"not within {limit_s} s"
         time.sleep(0.1)
-    return time.monotonic() - started

@@ -42,6 +42,10 @@ CHINESE = Answer(
     QuestionSpec("请讲一次你解决技术难题的经历。", "zh"),
     "促销日结算经常超时，由我负责修复。我把商品目录放进了缓存，延迟下降了百分之四十。",
 )
+# Where a test gives no limit, a wait lasts this long, so less than SOON_S proves that nobody waited for it. A
+# busy machine is far from either.
+UNHURRIED_S = 30.0
+SOON_S = 10.0
 WEIGHTS = dict(zip(DIMENSIONS, (0.25, 0.25, 0.25, 0.15, 0.10), strict=True))
 
 
@@ -136,7 +140,12 @@ async def assessor(
     **limits: float,
 ) -> AsyncIterator[OpenAiAssessor]:
     """An assessor over these servers, in no hurry except where limits are given."""
-    unhurried = {"connect_s": 10.0, "first_token_s": 10.0, "between_tokens_s": 10.0, "total_s": 20.0}
+    unhurried = {
+        "connect_s": UNHURRIED_S,
+        "first_token_s": UNHURRIED_S,
+        "between_tokens_s": UNHURRIED_S,
+        "total_s": 2 * UNHURRIED_S,
+    }
     urls = tuple(server if isinstance(server, str) else server.url for server in servers)
     built = OpenAiAssessor(LlmConfig(urls=urls, model="judge", **(unhurried | limits)), bound, observe)  # type: ignore[arg-type]
     try:
@@ -217,16 +226,14 @@ async def reason_of(*script: bytes | float | Ending, **limits: float) -> str:
         assessor(server, observe=seen, bound=by_rules, **limits) as llm,
     ):
         failure, pieces, _ = await failure_of(llm)
-        await server.wait_until_idle(1.0)
+        await server.wait_until_idle(SOON_S)
     assert pieces == []
     assert seen.counts[f"llm_failed:{failure.reason}"] == len(server.exchanges)
     assert str(failure) == failure.reason
     return failure.reason
 
 
-async def gone_after(server: ScriptedServer) -> float:
-    """Seconds from now until the server saw the client leave."""
-    started = time.monotonic()
-    await server.wait_until_idle(1.0)
-    assert server.exchanges[-1].gone_at_s is not None
-    return time.monotonic() - started
+async def left_soon(server: ScriptedServer) -> bool:
+    """Whether the server saw the client leave; TimeoutError when it stays."""
+    await server.wait_until_idle(SOON_S)
+    return server.exchanges[-1].gone_at_s is not None

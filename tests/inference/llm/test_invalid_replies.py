@@ -22,11 +22,12 @@ from tests.inference.llm.scripted_server import (
 )
 from tests.inference.llm.support import (
     GOOD,
+    SOON_S,
     UP_TO_SCORE,
     as_json,
     assessor,
     failure_of,
-    gone_after,
+    left_soon,
     reason_of,
     reply,
 )
@@ -51,7 +52,7 @@ async def test_an_error_status_fails_at_once_even_if_its_body_never_ends(status:
     ]
     started = time.monotonic()
     assert await reason_of(*script) == reason
-    assert time.monotonic() - started < 1.0
+    assert time.monotonic() - started < SOON_S
 
 
 @pytest.mark.parametrize(
@@ -215,7 +216,7 @@ async def test_ten_megabytes_of_thoughts_are_cut_at_64_kib() -> None:
     flood: Script = [said("<think>"), *[said("pondering " * 100)] * 10_000]
     async with scripted_server([head(), *flood]) as server, assessor(server) as llm:
         failure, pieces, _ = await failure_of(llm)
-        assert await gone_after(server) < 1.0
+        assert await left_soon(server)
     assert (failure.reason, pieces) == ("too_long", [])
     assert server.exchanges[0].sent_bytes < 6_000_000  # what the socket buffers of both sides took
 
@@ -237,6 +238,6 @@ async def test_a_loop_of_blanks_is_cut_before_any_clock(at: str) -> None:
     script = [head(), *tokens(at), *[said("    ")] * 30, Ending.HANG]
     async with scripted_server(script) as server, assessor(server) as llm:
         failure, _, took_s = await failure_of(llm)
-        assert await gone_after(server) < 1.0
+        assert await left_soon(server)
     assert failure.reason == "stalled"
-    assert took_s < 1.4
+    assert took_s < SOON_S

@@ -23,6 +23,7 @@ from tests.inference.llm.scripted_server import (
 )
 from tests.inference.llm.support import (
     GOOD,
+    SOON_S,
     UP_TO_SCORE,
     UP_TO_WEAKNESS,
     Observed,
@@ -31,7 +32,7 @@ from tests.inference.llm.support import (
     collect,
     deaf_port,
     failure_of,
-    gone_after,
+    left_soon,
     reason_of,
     reply,
     result,
@@ -47,7 +48,7 @@ async def test_a_refused_connection_fails_at_once() -> None:
     assert (failure.reason, pieces) == ("connect", [])
     assert seen.counts == {"llm_failed:connect": 1}
     assert failure.engine_at_fault
-    assert took_s < 1.0
+    assert took_s < SOON_S
 
 
 async def test_a_connection_that_is_never_accepted_is_given_up_after_the_connect_time() -> None:
@@ -55,7 +56,7 @@ async def test_a_connection_that_is_never_accepted_is_given_up_after_the_connect
         async with assessor(f"http://127.0.0.1:{port}/v1", connect_s=0.3) as llm:
             failure, _, took_s = await failure_of(llm)
     assert failure.reason == "connect"
-    assert 0.25 < took_s < 0.9
+    assert 0.3 <= took_s < SOON_S
 
 
 @pytest.mark.parametrize(
@@ -63,44 +64,44 @@ async def test_a_connection_that_is_never_accepted_is_given_up_after_the_connect
     [
         [Ending.HANG],
         [head(), Ending.HANG],
-        [head(), event({"role": "assistant", "content": ""}), *[chunk(b": keep-alive\n\n"), 0.1] * 20],
-        [head(), *[event({"content": ""}), 0.1] * 20],
+        [head(), event({"role": "assistant", "content": ""}), *[chunk(b": keep-alive\n\n"), 0.1] * 300],
+        [head(), *[event({"content": ""}), 0.1] * 300],
     ],
     ids=["no answer", "only a head", "comments", "empty deltas"],
 )
 async def test_without_a_first_token_in_time_the_server_is_left(script: Script) -> None:
     async with scripted_server(script) as server, assessor(server, first_token_s=0.4) as llm:
         failure, pieces, took_s = await failure_of(llm)
-        assert await gone_after(server) < 1.0
+        assert await left_soon(server)
     assert (failure.reason, pieces) == ("first_token", [])
-    assert 0.35 < took_s < 1.0
+    assert 0.4 <= took_s < SOON_S
 
 
 async def test_a_stream_that_stops_between_two_tokens_is_left() -> None:
     script = [head(), *tokens(UP_TO_WEAKNESS), Ending.HANG]
-    async with scripted_server(script) as server, assessor(server, between_tokens_s=0.3) as llm:
+    async with scripted_server(script) as server, assessor(server, between_tokens_s=1.0) as llm:
         failure, pieces, took_s = await failure_of(llm)
-        assert await gone_after(server) < 1.0
+        assert await left_soon(server)
     assert failure.reason == "stalled"
     assert isinstance(pieces[0], ScorePiece)
-    assert took_s < 1.2
+    assert 1.0 <= took_s < SOON_S
 
 
 async def test_keep_alive_comments_do_not_hide_a_stall() -> None:
     pings: list[bytes | float] = [chunk(b": ping\n\n"), 0.1]
-    assert await reason_of(head(), said('{"sco'), *pings * 30, between_tokens_s=0.3) == "stalled"
+    assert await reason_of(head(), said('{"sco'), *pings * 300, between_tokens_s=0.3) == "stalled"
 
 
 async def test_a_slow_drip_ends_at_the_total_and_its_part_is_never_a_score() -> None:
-    drip: Script = [head(), *tokens('{"score": 7.5', every_s=0.35)]
+    drip: Script = [head(), *tokens('{"score": 7.5' + "0" * 400, every_s=0.35)]
     async with (
         scripted_server(drip) as server,
-        assessor(server, first_token_s=0.6, between_tokens_s=0.6, total_s=1.0) as llm,
+        assessor(server, total_s=1.0) as llm,
     ):
         failure, pieces, took_s = await failure_of(llm)
-        assert await gone_after(server) < 1.0
+        assert await left_soon(server)
     assert (failure.reason, pieces) == ("total", [])
-    assert 0.9 < took_s < 1.6
+    assert 1.0 <= took_s < SOON_S
 
 
 async def test_a_drip_within_one_token_is_also_bound_by_the_total() -> None:
@@ -117,11 +118,11 @@ async def test_the_defaults_are_two_and_a_half_seconds_to_the_first_token_and_fi
             await llm.aclose()
         return failure.reason, took_s
 
-    drip = [head(), *[step for letter in '{"score":7.5' for step in (said(letter), 1.0)]]
+    drip = [head(), *[step for letter in '{"score":7.5' for step in (said(letter), 0.5)]]
     (first, first_s), (total, total_s) = await asyncio.gather(left_after([Ending.HANG]), left_after(drip))
     assert (first, total) == ("first_token", "total")
-    assert 2.4 < first_s < 3.0
-    assert 4.9 < total_s < 5.5
+    assert 2.5 <= first_s < 2.5 + SOON_S
+    assert 5.0 <= total_s < 5.0 + SOON_S
 
 
 ENDINGS: list[Script] = [

@@ -17,6 +17,7 @@ from tests.inference.llm.scripted_server import (
 )
 from tests.inference.llm.support import (
     GOOD,
+    SOON_S,
     UP_TO_SCORE,
     Observed,
     assessor,
@@ -35,15 +36,15 @@ async def test_a_full_server_is_busy_and_not_at_fault() -> None:
     assert failure.reason == "rate_limited"
     assert not failure.engine_at_fault
     assert len(server.exchanges) == 1
-    assert took_s < 1.0
+    assert took_s < SOON_S
 
 
 async def test_a_full_server_is_asked_again_after_the_time_it_names() -> None:
     full = whole("429 Too Many Requests", extra="Retry-After: 1\r\n")
-    async with scripted_server(full, stream(GOOD)) as server, assessor(server, total_s=5) as llm:
+    async with scripted_server(full, stream(GOOD)) as server, assessor(server) as llm:
         assert result(await collect(llm)).score == 7.5
     first, second = server.exchanges
-    assert 0.9 < second.at_s - first.at_s < 1.6
+    assert 1.0 <= second.at_s - first.at_s < SOON_S
 
 
 @pytest.mark.parametrize("after", ["4", "86400", "Fri, 31 Dec 2027 23:59:59 GMT", "-1", "١", "9" * 400])
@@ -53,7 +54,7 @@ async def test_a_full_server_is_not_waited_for_beyond_the_budget(after: str) -> 
         failure, _, took_s = await failure_of(llm)
     assert failure.reason == "rate_limited"
     assert len(server.exchanges) == 1
-    assert took_s < 1.0
+    assert took_s < 4.0  # the shortest of these times
 
 
 async def test_an_invalid_reply_gets_one_more_try_that_is_not_the_same() -> None:
@@ -71,8 +72,8 @@ async def test_an_invalid_reply_gets_no_more_than_one_more_try() -> None:
 
 
 async def test_without_two_fifths_of_the_time_left_there_is_no_second_try() -> None:
-    late = [0.7, *whole("200 OK", b"<html>", "text/html")]
-    async with scripted_server(late) as server, assessor(server, total_s=1.0) as llm:
+    late = [2.0, *whole("200 OK", b"<html>", "text/html")]
+    async with scripted_server(late) as server, assessor(server, total_s=3.0) as llm:
         failure, _, _ = await failure_of(llm)
     assert failure.reason == "invalid"
     assert len(server.exchanges) == 1
@@ -94,7 +95,7 @@ async def test_the_second_server_answers_when_the_first_does_not(script: Script)
     async with (
         scripted_server(script) as first,
         scripted_server(stream(GOOD)) as second,
-        assessor(first, second, observe=seen, first_token_s=0.4) as llm,
+        assessor(first, second, observe=seen, first_token_s=1.5) as llm,
     ):
         assert result(await collect(llm)).score == 7.5
     assert (len(first.exchanges), len(second.exchanges)) == (1, 1)
@@ -128,10 +129,10 @@ async def test_all_servers_together_have_one_budget() -> None:
         scripted_server([Ending.HANG]) as first,
         scripted_server([Ending.HANG]) as second,
         scripted_server([Ending.HANG]) as third,
-        assessor(first, second, third, observe=seen, first_token_s=0.4, total_s=0.7) as llm,
+        assessor(first, second, third, observe=seen, first_token_s=1.0, total_s=1.8) as llm,
     ):
         failure, _, took_s = await failure_of(llm)
     assert failure.reason == "total"
     assert (len(first.exchanges), len(second.exchanges), len(third.exchanges)) == (1, 1, 0)
     assert seen.counts == {"llm_failed:first_token": 1, "llm_failed:total": 1}
-    assert took_s < 1.2
+    assert took_s < SOON_S
