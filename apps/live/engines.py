@@ -14,6 +14,7 @@ from inference.ports import Engines, EngineUnavailable
 logger = logging.getLogger(__name__)
 
 LOADED_WITHIN_S = 20.0
+WELCOME_WITHIN_S = 2.0  # what a page waits for a model that still loads; its audio waits longer
 
 
 class EngineRoom:
@@ -21,25 +22,31 @@ class EngineRoom:
 
     def __init__(self, build: Callable[[], Engines]) -> None:
         self._build = build
+        self._built: asyncio.Task[Engines] | None = None
         self._loading: asyncio.Task[Engines] | None = None
 
     async def engines(self) -> Engines:
-        """The engines, loaded. A candidate who comes meanwhile waits, within bounds."""
-        return await asyncio.shield(self.start())
+        """The engines, loaded if that is soon. A recogniser that still loads queues what it is asked."""
+        loading = self.start()
+        await asyncio.wait([loading], timeout=WELCOME_WITHIN_S)
+        if self._built is None or loading.done():
+            return await asyncio.shield(loading)
+        return await asyncio.shield(self._built)
 
     def start(self) -> asyncio.Task[Engines]:
         """Begin to load, once; needs a running loop."""
         if self._loading is None:
-            self._loading = asyncio.create_task(self._load(), name="load engines")
+            self._built = asyncio.create_task(asyncio.to_thread(self._build), name="build engines")
+            self._loading = asyncio.create_task(self._load(self._built), name="load engines")
         return self._loading
 
     async def aclose(self) -> None:
-        if self._loading is not None and self._loading.done():
-            await close_engines(self._loading.result())
-        self._loading = None
+        built, self._built, self._loading = self._built, None, None
+        if built is not None and built.done() and built.exception() is None:
+            await close_engines(built.result())
 
-    async def _load(self) -> Engines:
-        engines = await asyncio.to_thread(self._build)
+    async def _load(self, built: asyncio.Task[Engines]) -> Engines:
+        engines = await asyncio.shield(built)
         try:
             async with asyncio.timeout(LOADED_WITHIN_S):
                 await start_engines(engines)

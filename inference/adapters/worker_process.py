@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ logger = logging.getLogger(__name__)
 
 LOAD_S = 60.0  # a cold disk; measured 1-3 s
 REAP_EVERY_S = 0.01
+LAST_BREATH_S = 1.0  # from closing its end to its exit
 PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -91,8 +93,11 @@ class WorkerProcess:
         try:
             async with asyncio.timeout(LOAD_S):
                 header = await self._next()
-        except (TimeoutError, LostError) as exc:
-            raise EngineUnavailable(load_line(config, "its process ended or took too long")) from exc
+        except TimeoutError as exc:
+            raise EngineUnavailable(f"{_loading(config)} took longer than {LOAD_S:.0f} s") from exc
+        except LostError as exc:
+            await _reap(self._process, LAST_BREATH_S)
+            raise EngineUnavailable(f"{_loading(config)} {_end_of(self._process.returncode)}") from exc
         if not header.get("ready"):
             raise EngineUnavailable(load_line(config, str(header.get("line", ""))))
         return header
@@ -121,9 +126,25 @@ class WorkerProcess:
 
 
 def load_line(config: RecognizerConfig, why: str) -> str:
+    """What is wrong with the files, and what to do."""
+    return f"cannot load the speech model {_name(config)} ({why}): fetch it with `manage.py models fetch`"
+
+
+def _name(config: RecognizerConfig) -> str:
     """Candidates' pages are sent it too: the folder's name, not its path."""
-    name = config.model_dir.name if config.model_dir else "none"
-    return f"cannot load the speech model {name} ({why}): fetch it with `manage.py models fetch`"
+    return config.model_dir.name if config.model_dir else "none"
+
+
+def _loading(config: RecognizerConfig) -> str:
+    return f"the process that loads the speech model {_name(config)}"
+
+
+def _end_of(code: int) -> str:
+    """How a process ended, in words."""
+    if code >= 0:
+        return f"ended with exit code {code}"
+    name = signal.Signals(-code).name
+    return f"was killed ({name}): from outside or for want of memory" if name == "SIGKILL" else f"got {name}"
 
 
 def decode_limit_s(config: RecognizerConfig, speech: Speech) -> float:

@@ -323,6 +323,26 @@ async def test_a_missing_model_is_one_line_that_says_what_to_do(tmp_path: Path) 
         assert "\n" not in line
 
 
+def workers() -> set[int]:
+    """The worker processes of this test's process."""
+    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+    return {int(pid) for pid in children if b"whisper_worker" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+
+
+async def test_a_worker_killed_while_it_loads_is_no_fault_of_the_model_files(model_dir: Path) -> None:
+    others = workers()
+    recognizer = FasterWhisperRecognizer(RecognizerConfig(model_dir))
+    starting = asyncio.create_task(recognizer.start())
+    while not (loading := workers() - others):
+        await asyncio.sleep(0.01)
+    os.kill(loading.pop(), signal.SIGKILL)
+    with pytest.raises(EngineUnavailable, match="was killed") as caught:
+        await starting
+    await recognizer.aclose()
+    assert "fetch" not in str(caught.value)
+    assert model_dir.name in str(caught.value)
+
+
 @pytest.mark.parametrize("damage", ["model.bin", "config.json", "tokenizer.json"])
 async def test_a_corrupt_model_is_one_line_that_says_what_to_do(
     model_dir: Path, tmp_path: Path, damage: str

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
 from prometheus_client import REGISTRY
 
 from apps.live.engines import EngineRoom
@@ -24,6 +27,27 @@ async def test_a_model_that_does_not_load_leaves_typing_and_its_reason() -> None
     engines = await room.engines()
     assert (engines.voice, engines.recognizer, engines.why_text) == (None, None, "the model is damaged")
     assert text_modes() == before + 1
+    await room.aclose()
+
+
+class _SlowRecognizer(ScriptedRecognizer):
+    def __init__(self) -> None:
+        super().__init__("x")
+        self.loaded = asyncio.Event()
+
+    async def start(self) -> None:
+        await self.loaded.wait()
+
+
+async def test_nobody_waits_for_a_model_that_still_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apps.live.engines.WELCOME_WITHIN_S", 0.05)
+    slow = _SlowRecognizer()
+    built = Engines(LoudnessDetector(), slow, None)
+    room = EngineRoom(lambda: built)
+    async with asyncio.timeout(2):
+        assert await room.engines() is built  # the session has a recogniser, and voice is on
+    slow.loaded.set()
+    assert await room.start() is built
     await room.aclose()
 
 
