@@ -156,6 +156,19 @@ def test_a_skipped_question_has_no_score_and_no_follow_up(server: Server) -> Non
     assert [(t.status, t.scores.count()) for t in person.interview.turns.all()] == [("skipped", 0)] * 2
 
 
+def test_a_question_cut_short_by_finishing_is_told_from_a_skipped_one(server: Server) -> None:
+    person = Person(questions=3)
+    with Page(server, person) as page:
+        page.hello()
+        page.until("answer.opened", turn=1)
+        page.say(type="skip", answer=1)
+        page.until("answer.opened", turn=2)
+        page.say(type="finish")
+        page.until("session.ended")
+    ends = [(turn.status, turn.end_reason) for turn in person.interview.turns.all()]
+    assert ends == [("skipped", "skipped"), ("skipped", "finished")]
+
+
 def test_finishing_early_keeps_what_was_said_and_orders_the_analysis(server: Server) -> None:
     person = Person(questions=5)
     with Page(server, person) as page:
