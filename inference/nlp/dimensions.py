@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from inference.assessment import DIMENSIONS, Dimension, QuestionKind
+from inference.nlp import lexicon_en as en
 from inference.nlp.clauses import words_of
 from inference.nlp.features import Features, found, verifiable
 from inference.nlp.question import Form
 from inference.nlp.reading import Mark
-from inference.nlp.stems import content_stems
+from inference.nlp.stems import content_stems, stem
 
 LOW, HIGH = 3.5, 7.0
 WEIGHTS: dict[QuestionKind, dict[Dimension, float]] = {
@@ -32,6 +34,14 @@ WEIGHTS: dict[QuestionKind, dict[Dimension, float]] = {
     "factual": {"relevance": 0.60, "structure": 0.0, "evidence": 0.25, "ownership": 0.0, "clarity": 0.15},
 }
 _QUOTES_EACH = 3
+_CONTENT_WORDS = 2
+_HOLLOW = {
+    stem(word)
+    for word in (*en.EMPTY_ANSWER, "really", "important", "honestly", "quite", "pretty", "happy", "somewhere")
+}
+_HOLLOW_ZH = re.compile(
+    r"没什么|没有|挺|还|都|好|行|可以|一般|差不多|特别|反正|重要|开心|不错|其实|觉得|感觉"
+)
 _SHORT_STORY_WORDS = 35  # a story this short leaves most of the question open, unless it is measured
 
 
@@ -176,8 +186,10 @@ def _concrete(features: Features) -> list[Mark]:
 
 
 def _says_much(text: str) -> bool:
-    """Two content words; a pair of Chinese characters is half of one."""
-    return len(content_stems(text)) >= (2 if text.isascii() else 4)
+    """Two content words; a pair of Chinese characters is half of one. "Nothing really" holds none."""
+    if text.isascii():
+        return len(content_stems(text) - _HOLLOW) >= _CONTENT_WORDS
+    return len(content_stems(_HOLLOW_ZH.sub(" ", text))) >= 2 * _CONTENT_WORDS
 
 
 def _focused_structure(features: Features) -> tuple[float, list[Mark]]:

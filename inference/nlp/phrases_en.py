@@ -287,10 +287,7 @@ FOLLOW_UP: dict[str, tuple[str, ...]] = {
         "You said “{quote}”: which part of that was yours?",
         "In that “we”, what did you decide or do yourself?",
     ),
-    "bare_no": (
-        "What is the nearest thing you have done, and how big was it?",
-        "What would come closest to it in your experience?",
-    ),
+    "bare_no": ("What is the nearest thing you have done, and how big was it?", "What comes closest to it?"),
     "own_part": (
         "Around “{quote}”, what did you decide yourself, and why?",
         "What did you decide yourself there, and why?",
@@ -311,10 +308,7 @@ FOLLOW_UP: dict[str, tuple[str, ...]] = {
         "With “{quote}”, what would break first at ten times the load?",
         "What would break first at ten times the load, and how would you notice?",
     ),
-    "fact_outcome": (
-        "You said “{quote}”: what came of it?",
-        "What came of it, in one sentence?",
-    ),
+    "fact_outcome": ("You said “{quote}”: what came of it?", "What came of it, in one sentence?"),
     "follow_up_detail": (
         "You said “{quote}”: can you add a name, a date or a number to it?",
         "Can you add a name, a date or a number to that?",

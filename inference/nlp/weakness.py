@@ -56,8 +56,8 @@ def biggest(
 def _of_follow_up(features: Features, readings: tuple[Reading, ...]) -> tuple[Issue, Dimension]:
     """A follow-up asked for one thing: it may be said too vaguely, or lack a detail."""
     values = {reading.dimension: reading.value for reading in readings}
-    if any(mark.vague for mark in features.marks) and values["evidence"] <= LOW:
-        return "vague", "evidence"
+    if max(values["evidence"], values["structure"]) <= LOW:
+        return ("vague" if any(mark.vague for mark in features.marks) else "empty_words"), "evidence"
     if min(values["relevance"], values["evidence"]) < HIGH and not features.quantified:
         return "follow_up_detail", "evidence"
     return "follow_up_done", "structure"

@@ -125,6 +125,10 @@ def test_no_part_of_the_whole_story_is_asked_for_again(
     ("main", "follow_up", "said", "most"),
     [
         (STORY, "What came of it, in numbers?", "It was good and everything worked out somehow, you know.", 3.5),
+        (STORY, "What would you do differently next time?", "Nothing really, it was fine.", 3.5),
+        (STORY, "Where was this?", "It was somewhere and it was important, honestly.", 3.5),
+        (STORY_ZH, "如果再来一次，你会怎么做？", "其实没什么，我觉得都挺好的。", 3.5),
+        (STORY, "What came of it?", "I led, I built, I fixed, I measured. As a result 40 percent, 50 percent, 60 percent.", 2.0),
         (STORY, "What came of it, in numbers?", "I don't know.", 1.5),
         (STORY, "What came of it, in numbers?", "Good.", 1.5),
         (
