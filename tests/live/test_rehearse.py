@@ -50,7 +50,7 @@ def test_a_missing_recording_is_one_line(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_recording_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.wav").write_bytes(b"RIFF????WAVE not really")
-    with pytest.raises(CommandError, match="not readable as audio"):
+    with pytest.raises(CommandError, match="does not play as audio"):
         rehearsed(tmp_path / "a.wav")
 
 
