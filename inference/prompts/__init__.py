@@ -60,6 +60,8 @@ def _question(
         template.kind.format(kind=template.kinds[kind], weights=shares),
         template.question.format(text=_short(question.text, MAX_QUESTION_TOKENS)),
     ]
+    if question.follow_up_to:
+        lines.append(template.follow_up_to.format(text=_short(question.follow_up_to, MAX_QUESTION_TOKENS)))
     if question.expected_points:
         points = "; ".join(question.expected_points)
         lines.append(template.points.format(text=_short(points, MAX_POINTS_TOKENS)))

@@ -19,6 +19,7 @@ class Template:
     system: str
     kind: str
     question: str
+    follow_up_to: str
     points: str
     terms: str
     answer: str
@@ -68,6 +69,7 @@ follow_up: one question, at most 30 words, that asks for exactly what is missing
 Say nothing that the answer does not say. Write English.""",
     kind="Kind of question: {kind}. Weights in percent: {weights}.",
     question="Question: {text}",
+    follow_up_to="It follows up on: {text} Judge the answer by the follow-up; the rest need not be told again.",
     points="Expected points: {text}",
     terms="Terms: {text}",
     answer="Answer:",
@@ -115,6 +117,7 @@ follow_up：一个问题，不超过 50 字，正好追问所缺的内容。
 不要说回答里没有的事。用简体中文书写。""",
     kind="题型：{kind}。权重（百分比）：{weights}。",
     question="问题：{text}",
+    follow_up_to="这是对前一问题的追问，前一问题：{text} 请按追问来评，不要求重复前面说过的内容。",
     points="期望要点：{text}",
     terms="术语：{text}",
     answer="回答：",

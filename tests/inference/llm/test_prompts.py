@@ -205,6 +205,16 @@ def test_a_shortened_text_keeps_beginning_and_end_and_quotes_neither_across() ->
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_follow_up_is_shown_with_the_question_it_belongs_to(language: Language) -> None:
+    main = "Tell me about a time you fixed an outage."
+    question = QuestionSpec("What did you decide yourself?", language, follow_up_to=main)
+    shown = assemble(Answer(question, "I chose the queue."), "behavioural", WEIGHTS).user
+    assert (
+        shown.index("What did you decide yourself?") < shown.index(main) < shown.index("I chose the queue.")
+    )
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_prompt_holds_no_example_whose_facts_could_leak(language: Language) -> None:
     words = CURRENT[language].system
     assert not re.search(r"%|latency|Kafka|e\.g\.|example|例如|比如", words)
