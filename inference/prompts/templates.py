@@ -69,7 +69,7 @@ follow_up: one question, at most 30 words, that asks for exactly what is missing
 Say nothing that the answer does not say. Write English.""",
     kind="Kind of question: {kind}. Weights in percent: {weights}.",
     question="Question: {text}",
-    follow_up_to="It follows up on: {text} Judge the answer by the follow-up; the rest need not be told again.",
+    follow_up_to="It follows up on: {text} Judge by the follow-up; the rest need not be told again.",
     points="Expected points: {text}",
     terms="Terms: {text}",
     answer="Answer:",

@@ -206,7 +206,7 @@ def test_a_shortened_text_keeps_beginning_and_end_and_quotes_neither_across() ->
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_a_follow_up_is_shown_with_the_question_it_belongs_to(language: Language) -> None:
-    main = "Tell me about a time you fixed an outage."
+    main = "Tell me about an outage you fixed."
     question = QuestionSpec("What did you decide yourself?", language, follow_up_to=main)
     shown = assemble(Answer(question, "I chose the queue."), "behavioural", WEIGHTS).user
     assert (
