@@ -42,6 +42,16 @@ if (button) {
   button.addEventListener("click", () => globalThis.print());
 }
 
+// The body is swapped under a reader's eyes: what was unfolded stays so.
+/** @type {string[]} */
+let unfolded = [];
+document.addEventListener("htmx:beforeSwap", () => {
+  unfolded = [...document.querySelectorAll("details[open][id]")].map((details) => details.id);
+});
+document.addEventListener("htmx:afterSwap", () => {
+  for (const id of unfolded) document.getElementById(id)?.setAttribute("open", "");
+});
+
 // Paper cannot be clicked: it shows every detail.
 /** @type {HTMLDetailsElement[]} */
 let opened = [];

@@ -107,7 +107,7 @@ def test_follow_ups_are_counted_apart(client: Client, finished: Interview) -> No
 def test_details_of_a_score_are_folded_and_the_weakness_is_not(client: Client, finished: Interview) -> None:
     page = page_of(client, finished)
     folded = page[
-        page.index('<details class="evidence-details">') : page.index(
+        page.index('<details class="evidence-details" id="details-1">') : page.index(
             "</details>", page.index("evidence-details")
         )
     ]

@@ -192,3 +192,16 @@ async def test_unclear_words_are_found_in_order(page: Page) -> None:
     assert [(part["text"], part["unclear"]) for part in runs] == [
         ("We ", False), ("cut", True), (" the cut.", False)
     ]  # fmt: skip
+
+
+async def test_paper_shows_what_the_page_folds_and_the_page_folds_it_again(page: Page) -> None:
+    body = """
+    document.body.insertAdjacentHTML("beforeend", "<details id=a></details><details id=b open></details>");
+    const open = () => ["a", "b"].map((id) => document.getElementById(id).open);
+    const before = open();
+    dispatchEvent(new Event("beforeprint"));
+    const printed = open();
+    dispatchEvent(new Event("afterprint"));
+    return [before, printed, open()];
+    """
+    assert await run(page, "report", body) == [[False, True], [True, True], [False, True]]

@@ -123,7 +123,11 @@ async def test_done_ends_the_answer_at_once_and_a_quote_plays_its_words(site: st
         await page.click("#finish")
         await page.click("#finish-yes")
         await page.wait_for_url("**/report/", timeout=30_000)
-        await page.locator("button.quote").first.click()
+        await page.locator(".evidence-details summary").first.click()
+        await expect(page.locator("[hx-get]")).to_have_count(
+            0, timeout=FEEDBACK_S
+        )  # the body is swapped once
+        await page.locator("button.quote").first.click()  # and what was opened stays open
         audio = page.locator("audio").first
         await page.wait_for_timeout(600)
         played = await audio.evaluate("(audio) => [audio.currentTime, audio.paused, audio.duration]")
