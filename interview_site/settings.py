@@ -126,7 +126,11 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 DATABASE_URL = env.setting(
-    "DATABASE_URL", env.database_url, "", "postgres://user:password@host/name, or sqlite:///path.", "SQLite in var/"
+    "DATABASE_URL",
+    env.database_url,
+    "",
+    "postgres://user:password@host/name, or sqlite:///path.",
+    "SQLite in var/",
 )
 DATABASES: dict[str, dict[str, Any]] = {
     "default": environ.Env.db_url_config(DATABASE_URL or f"sqlite:///{VAR_DIR / 'viva.sqlite3'}")
