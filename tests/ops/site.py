@@ -33,6 +33,7 @@ def accepts(port: int) -> bool:
 
 def environment(var: Path, **extra: str) -> dict[str, str]:
     ours = {"VAR_DIR", "REDIS_URL", "DATABASE_URL", "LLM_URLS", "PORT", "RUN_MAIN", "DEBUG", "SECRET_KEY"}
+    ours |= {"MAKELEVEL", "MAKEFLAGS", "MFLAGS"}  # of the `make test` around us
     kept = {name: value for name, value in os.environ.items() if name not in ours}
     return {**kept, "VAR_DIR": str(var), "MODELS_DIR": str(ROOT / "var" / "models"), **extra}
 
