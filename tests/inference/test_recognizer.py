@@ -108,6 +108,14 @@ async def test_the_language_is_found_when_none_is_given(shared: FasterWhisperRec
     assert "latency" in heard.text
 
 
+async def test_speech_in_another_language_than_asked_for_is_not_translated(
+    shared: FasterWhisperRecognizer,
+) -> None:
+    heard = await shared.transcribe(Speech(TAIL, "zh"), FINAL)
+    assert heard.language == "en"
+    assert "latency" in heard.text
+
+
 async def test_chinese_is_simplified_and_its_language_is_found(
     shared: FasterWhisperRecognizer, recorded: Path
 ) -> None:
