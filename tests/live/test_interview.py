@@ -169,6 +169,18 @@ def test_a_question_cut_short_by_finishing_is_told_from_a_skipped_one(server: Se
     assert ends == [("skipped", "skipped"), ("skipped", "finished")]
 
 
+def test_a_turn_given_up_before_its_last_frames_has_no_checksum_to_compare(server: Server) -> None:
+    person = Person(questions=2)
+    with Page(server, person) as page:
+        page.hello()
+        page.until("answer.opened", turn=1)
+        page.stream(silence(0.5))
+        page.say(type="end", answer=1, last_seq=7, sha256="0" * 64)  # three frames are still on their way
+        page.say(type="skip", answer=1)
+        page.until("answer.opened", turn=2)
+    assert "checksum" not in server.log.read_text()
+
+
 def test_finishing_early_keeps_what_was_said_and_orders_the_analysis(server: Server) -> None:
     person = Person(questions=5)
     with Page(server, person) as page:
