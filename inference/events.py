@@ -15,6 +15,7 @@ from inference.assessment import Dimension, Flag, Grade, Source
 Mode = Literal["voice", "text"]
 EndReason = Literal["done", "silence", "time_limit", "text", "skipped"]
 Outcome = Literal["complete", "degraded", "unscored"]
+MissingWhy = Literal["full", "lost", "unreadable"]
 
 
 class _Event(BaseModel):
@@ -79,7 +80,10 @@ class TranscriptPartial(_TurnEvent):
 
 
 class TranscriptFinal(_TurnEvent):
-    """One finished utterance. A later one with the same `utterance` corrects it (a late decode)."""
+    """One finished utterance. A later one with the same `utterance` corrects it (a late decode).
+
+    Its audio is start_s to end_s; the voice itself ended at `speech_end_s`, which a rebuilt session needs.
+    """
 
     type: Literal["transcript.final"] = "transcript.final"
     utterance: int
@@ -90,6 +94,16 @@ class TranscriptFinal(_TurnEvent):
     confidence: float = 0.0
     low_confidence: bool = False
     language: str = "en"
+    speech_end_s: float | None = None
+
+
+class AudioMissing(_TurnEvent):
+    """`seconds` of the answer at `at_s` were lost on their way and will not come. They have no samples."""
+
+    type: Literal["audio.missing"] = "audio.missing"
+    at_s: float
+    seconds: float
+    why: MissingWhy
 
 
 class TurnPaused(_TurnEvent):
@@ -176,6 +190,13 @@ class ModeChanged(_Event):
     reason: str
 
 
+class AnswerCorrected(_TurnEvent):
+    """Audio that came late was heard: words and score of a closed turn are others than were shown."""
+
+    type: Literal["answer.corrected"] = "answer.corrected"
+    late_s: float
+
+
 class AnalysisReady(_Event):
     type: Literal["analysis.ready"] = "analysis.ready"
 
@@ -199,6 +220,7 @@ Event = Annotated[
     | SpeechStarted
     | TranscriptPartial
     | TranscriptFinal
+    | AudioMissing
     | TurnPaused
     | TurnResumed
     | TurnEnded
@@ -209,6 +231,7 @@ Event = Annotated[
     | FeedbackDone
     | FollowUp
     | ModeChanged
+    | AnswerCorrected
     | AnalysisReady
     | SessionEnded
     | Problem,
@@ -221,6 +244,7 @@ DURABLE = (
     QuestionAsked,
     AnswerOpened,
     TranscriptFinal,
+    AudioMissing,
     TurnPaused,
     TurnResumed,
     TurnEnded,
@@ -229,6 +253,7 @@ DURABLE = (
     FeedbackDone,
     FollowUp,
     ModeChanged,
+    AnswerCorrected,
     AnalysisReady,
     SessionEnded,
 )

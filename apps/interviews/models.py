@@ -99,6 +99,10 @@ class Interview(models.Model):
     consented_at = models.DateTimeField(null=True, blank=True)
     generation = models.PositiveIntegerField(default=0)  # grows with each hello; a lower one may not write
     last_eid = models.PositiveBigIntegerField(default=0)
+    # Raised by whichever process holds its socket: an interview whose beat stands still was left.
+    beat = models.PositiveBigIntegerField(default=0)
+    resume_hash = models.CharField(max_length=64, blank=True)
+    resume_expires_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -146,6 +150,10 @@ class Turn(models.Model):
     epoch = models.CharField(max_length=32, blank=True)
     audio_path = models.CharField(max_length=300, blank=True)  # relative to the media root
     audio_s = models.FloatField(default=0)
+    # False: the turn was closed before the page had handed everything in; the rest may still come.
+    audio_complete = models.BooleanField(default=True)
+    missing = models.JSONField(default=list, blank=True)  # [{at_s, seconds, why}], audio lost for good
+    late_s = models.FloatField(default=0)  # how much of the audio came after the turn was closed
     speech_s = models.FloatField(default=0)
     sha256 = models.CharField(max_length=64, blank=True)
     last_seq = models.BigIntegerField(null=True, blank=True)

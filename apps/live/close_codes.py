@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
+
+DRAIN_SPREAD_MS = 5_000
 
 
 class CloseCode(IntEnum):
     """Codes of the live socket (RFC 6455 leaves 4000-4999 to applications)."""
 
-    RESTART = 1012
+    TOO_BIG = 1009
     ERROR = 1011
+    RESTART = 1012
     IDLE = 4000
     BAD_FRAME = 4400
     UNAUTHENTICATED = 4401
@@ -20,18 +24,27 @@ class CloseCode(IntEnum):
     FULL = 4429
 
 
+@dataclass(frozen=True, slots=True)
+class CloseRule:
+    """Whether the page comes back, and over how long a crowd of pages should spread its return."""
+
+    retry: bool
+    spread_ms: int = 0
+
+
 # A lost connection without a close frame (1006) is retried too; it never reaches this table.
-RETRY: dict[CloseCode, bool] = {
-    CloseCode.RESTART: True,
-    CloseCode.ERROR: True,
-    CloseCode.IDLE: True,
-    CloseCode.BAD_FRAME: False,
-    CloseCode.UNAUTHENTICATED: False,
-    CloseCode.NO_CONSENT: False,
-    CloseCode.RATE: True,
-    CloseCode.SUPERSEDED: False,
-    CloseCode.TOO_LONG: False,
-    CloseCode.FULL: True,
+CLOSE_TABLE: dict[CloseCode, CloseRule] = {
+    CloseCode.TOO_BIG: CloseRule(retry=False),
+    CloseCode.ERROR: CloseRule(retry=True),
+    CloseCode.RESTART: CloseRule(retry=True, spread_ms=DRAIN_SPREAD_MS),
+    CloseCode.IDLE: CloseRule(retry=True),
+    CloseCode.BAD_FRAME: CloseRule(retry=False),
+    CloseCode.UNAUTHENTICATED: CloseRule(retry=False),
+    CloseCode.NO_CONSENT: CloseRule(retry=False),
+    CloseCode.RATE: CloseRule(retry=True),
+    CloseCode.SUPERSEDED: CloseRule(retry=False),
+    CloseCode.TOO_LONG: CloseRule(retry=False),
+    CloseCode.FULL: CloseRule(retry=True, spread_ms=DRAIN_SPREAD_MS),
 }
 
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.frames import MAX_MESSAGE_BYTES
-from inference.events import Mode
+from inference.events import MissingWhy, Mode
 
 SUBPROTOCOL = "interview.v1"
+MAX_GAP_FRAMES = 36_000  # an hour of 100 ms frames
 MAX_TEXT_CHARS = 12_000  # a typed answer; in UTF-8 it stays inside one 64 KiB message
 
 
@@ -35,13 +44,15 @@ class _FromPage(_Message):
 
 
 class Hello(_FromPage):
-    """Always first. `epoch` is the one the page's kept frames of `answer` belong to, if it has any.
+    """Always first, with either a `ticket` or the `resume` token of the last welcome.
 
-    It still holds the frames `have_from` to `have_to` (exclusive); `events_from` is the last `eid` it shows.
+    `epoch` is the one the page's kept frames of `answer` belong to, if it has any. It still holds the
+    frames `have_from` to `have_to` (exclusive); `events_from` is the last `eid` it shows.
     """
 
     type: Literal["hello"]
-    ticket: str = Field(min_length=1, max_length=200)
+    ticket: str = Field(default="", max_length=200)
+    resume: str = Field(default="", max_length=200)
     answer: int = Field(default=0, ge=0)
     have_from: int = Field(default=0, ge=0)
     have_to: int = Field(default=0, ge=0)
@@ -49,6 +60,12 @@ class Hello(_FromPage):
     gen: int | None = None
     events_from: int = Field(default=0, ge=0)
     rate: int | None = None
+
+    @model_validator(mode="after")
+    def _one_way_in(self) -> Hello:
+        if bool(self.ticket) == bool(self.resume):
+            raise ValueError("either a ticket or a resume token")
+        return self
 
 
 class _OfAnswer(_FromPage):
@@ -64,6 +81,21 @@ class End(_OfAnswer):
     type: Literal["end"]
     last_seq: int = Field(ge=-1)
     sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
+
+
+class Gap(_OfAnswer):
+    """Frames `from` to `to` (exclusive) are lost on the page: the only way to skip a seq."""
+
+    type: Literal["gap"]
+    from_: int = Field(alias="from", ge=0)
+    to: int
+    why: MissingWhy
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Gap:
+        if not 0 < self.to - self.from_ <= MAX_GAP_FRAMES:
+            raise ValueError("no such run of frames")
+        return self
 
 
 class Skip(_OfAnswer):
@@ -91,11 +123,15 @@ class Finish(_FromPage):
 
 
 class PageHeartbeat(_FromPage):
+    """`n` is the server's heartbeat that it answers, so that the server knows the round trip."""
+
     type: Literal["heartbeat"]
+    n: int | None = None
 
 
 FromPage = Annotated[
-    Hello | End | Skip | Thinking | TextAnswer | Input | Finish | PageHeartbeat, Field(discriminator="type")
+    Hello | End | Gap | Skip | Thinking | TextAnswer | Input | Finish | PageHeartbeat,
+    Field(discriminator="type"),
 ]
 _FROM_PAGE: TypeAdapter[FromPage] = TypeAdapter(FromPage)
 
@@ -134,8 +170,21 @@ class Snapshot(_Message):
     turn: OpenTurn | None
 
 
+class LateAnswer(_Message):
+    """A closed answer whose audio is not all here: its frames may still be sent, from `next` on."""
+
+    answer: int
+    epoch: str
+    next: int
+    window: int
+
+
 class Welcome(_Message):
-    """`next` is the seq the server waits for: every frame before it is kept, in the spool named `epoch`."""
+    """`next` is the seq the server waits for: every frame before it is kept, in the spool named `epoch`.
+
+    `buffer_key` (32 bytes, base64url) encrypts what the page keeps on its device; `resume_token` opens the
+    next socket. `server_time` is in ms since 1970, for people.
+    """
 
     type: Literal["welcome"] = "welcome"
     epoch: str
@@ -148,6 +197,9 @@ class Welcome(_Message):
     idle_ms: int
     max_answer_s: int
     resume_token: str = ""
+    buffer_key: str = ""
+    server_time: int = 0
+    late: tuple[LateAnswer, ...] = ()
     snapshot: Snapshot
 
 
@@ -180,6 +232,20 @@ class Committed(_Message):
 
 class ServerHeartbeat(_Message):
     type: Literal["heartbeat"] = "heartbeat"
+    n: int = 0
 
 
-ToPage = Welcome | Ack | Nack | Committed | ServerHeartbeat
+class Drain(_Message):
+    """The server restarts: come back at a random moment within `spread_ms`."""
+
+    type: Literal["drain"] = "drain"
+    spread_ms: int
+
+
+class Reload(_Message):
+    """The page shows events that the server does not have: it must begin from what the server has."""
+
+    type: Literal["reload"] = "reload"
+
+
+ToPage = Welcome | Ack | Nack | Committed | ServerHeartbeat | Drain | Reload

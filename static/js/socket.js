@@ -4,7 +4,7 @@
  * @typedef {"connecting" | "live" | "reconnecting" | "offline" | "superseded" | "finished" | "gone" | "refused"} Link
  * @typedef {object} Protocol
  * @property {string} subprotocol
- * @property {Record<string, boolean>} close_codes code to "try again?"
+ * @property {Record<string, {retry: boolean, spread_ms: number}>} close_codes
  * @typedef {object} Handlers
  * @property {() => Record<string, unknown>} hello what this page has, for the hello message
  * @property {(message: any) => void} onMessage
@@ -148,7 +148,7 @@ export class LiveSocket {
     this.#drop();
     if (this.over) return;
     if (code === CLOSE_SUPERSEDED) this.#end("superseded");
-    else if (this.addresses.protocol.close_codes[String(code)] === false) this.#end("refused");
+    else if (this.addresses.protocol.close_codes[String(code)]?.retry === false) this.#end("refused");
     else this.#retry();
   }
 

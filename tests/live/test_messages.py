@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from apps.live.close_codes import RETRY, CloseCode, Refused
+from apps.live.close_codes import CLOSE_TABLE, CloseCode, Refused
 from apps.live.messages import End, Hello, Nack, TextAnswer, parse_message
 from apps.live.templatetags.live import live_protocol
 
@@ -67,8 +67,8 @@ def test_a_nack_names_its_start_as_the_protocol_does() -> None:
 
 
 def test_every_close_code_says_whether_to_try_again() -> None:
-    assert set(RETRY) == set(CloseCode)
+    assert set(CLOSE_TABLE) == set(CloseCode)
     codes = live_protocol()["close_codes"]
     assert isinstance(codes, dict)
-    assert codes["4409"] is False
-    assert codes["4000"] is True
+    assert codes["4409"] == {"retry": False, "spread_ms": 0}
+    assert codes["1012"] == {"retry": True, "spread_ms": 5_000}

@@ -161,5 +161,5 @@ def test_the_live_page_holds_no_inline_script_and_no_inline_style(
 
 def test_the_live_page_reads_the_close_codes_from_the_server(client: Client, interview: Interview) -> None:
     page = client.get(f"/interviews/{interview.public_id}/").content.decode()
-    assert '"4409": false' in page
-    assert '"1012": true' in page
+    assert '"4409": {"retry": false, "spread_ms": 0}' in page
+    assert '"1012": {"retry": true, "spread_ms": 5000}' in page

@@ -22,6 +22,7 @@ from inference import events as ev
 
 TICKET_S = 30
 ANALYSE = "analyse_interview"
+CORRECT = "correct_answer"  # its subject is a turn whose audio came late
 
 
 class TicketRefused(Exception):  # noqa: N818 - a verdict, not a fault

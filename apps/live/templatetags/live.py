@@ -11,10 +11,13 @@ register = template.Library()
 
 @register.simple_tag
 def live_protocol() -> dict[str, object]:
-    """For `{% live_protocol as live %}{{ live|json_script:"live-protocol" }}`. Codes map to: try again?"""
+    """For `{% live_protocol as live %}{{ live|json_script:"live-protocol" }}`."""
     return {
         "subprotocol": messages.SUBPROTOCOL,
-        "close_codes": {str(int(code)): retry for code, retry in close_codes.RETRY.items()},
+        "close_codes": {
+            str(int(code)): {"retry": rule.retry, "spread_ms": rule.spread_ms}
+            for code, rule in close_codes.CLOSE_TABLE.items()
+        },
         "header_bytes": frames.HEADER.size,
         "version": frames.VERSION,
         "type_audio": frames.TYPE_AUDIO,
