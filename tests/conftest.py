@@ -12,8 +12,16 @@ from pytest_django import Settings
 from apps.ops.embedded import EmbeddedRedis, redis_answers
 from apps.ops.supervisor import Child
 from inference.models import ModelUnavailable, fetch
+from tests.database import on_postgres
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if on_postgres():
+        for item in items:
+            if item.get_closest_marker("sqlite_only"):
+                item.add_marker(pytest.mark.skip("about SQLite's own file"))
 
 
 @pytest.fixture(autouse=True)

@@ -10,16 +10,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
-from django.db import connections
 from django.utils import timezone
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
@@ -39,25 +37,10 @@ ANSWER = (
 )
 
 
-@contextmanager
-def database_file(path: Path) -> Iterator[Path]:
-    """The default database becomes a migrated file that the server process opens too."""
-    ours = connections.create_connection("default")
-    ours.settings_dict = {**ours.settings_dict, "NAME": str(path)}
-    before = connections["default"]
-    connections["default"] = ours
-    try:
-        call_command("migrate", verbosity=0)
-        yield path
-    finally:
-        ours.close()
-        connections["default"] = before
-
-
 class Server:
     """`start` again after `kill` is the same machine coming back: same port, files and rows."""
 
-    def __init__(self, folder: Path, database: Path, *lines: str, **environment: str) -> None:
+    def __init__(self, folder: Path, database: str, *lines: str, **environment: str) -> None:
         self.folder, self.database = folder, database
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -65,7 +48,7 @@ class Server:
         self._environment = {
             **os.environ,
             "VAR_DIR": str(folder),
-            "DATABASE_URL": f"sqlite:///{database}",
+            "DATABASE_URL": database,
             "MODELS_DIR": str(folder / "no-models"),
             "LINES": json.dumps(lines),
             "SECRET_KEY": settings.SECRET_KEY,  # login sessions are signed with it

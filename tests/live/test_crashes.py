@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import sqlite3
 import subprocess
 import time
 import wave
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from apps.interviews.models import Interview, Turn
 from apps.interviews.services.live import Seat, Superseded, event_append
 from apps.ops.models import Job
 from inference import events as ev
+from tests.database import no_writes
 from tests.live.stack import ANSWER, Page, Person, Server, wait_until
 from tests.live.wire import frames, numbered_pcm, silence, speech
 
@@ -28,7 +27,7 @@ SPOKEN = speech(1.5) + silence(0.5)
 
 
 @pytest.fixture(scope="module")
-def mortal(database: Path, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def mortal(database: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A web process that tests may kill; each finds it running."""
     folder = tmp_path_factory.mktemp("var")
     running = Server(folder, database, ANSWER, IDLE_S="2", REDIS_URL=redis_url).start()
@@ -57,7 +56,7 @@ SAID = SPOKEN + numbered_pcm(10, first=2_000)
 
 
 @pytest.fixture(scope="module")
-def killed(mortal: Server, database: Path) -> Killed:
+def killed(mortal: Server, database: str) -> Killed:
     speaking, done, typing = Person(questions=1), Person(questions=1), Person(questions=1)
     with Page(mortal, speaking) as one, Page(mortal, done) as two, Page(mortal, typing) as three:
         epoch = one.hello()["epoch"]
@@ -69,8 +68,7 @@ def killed(mortal: Server, database: Path) -> Killed:
         two.acked(19)
         three.say(type="text_answer", answer=1, text=ANSWER)
         wait_until(lambda: Turn.objects.filter(interview=typing.interview, transcript=ANSWER).exists())
-        with closing(sqlite3.connect(database, isolation_level=None)) as lock:
-            lock.execute("BEGIN IMMEDIATE")  # what comes now cannot be written any more
+        with no_writes(database):
             two.end(SPOKEN)
             time.sleep(0.3)
             mortal.kill()
@@ -182,20 +180,17 @@ def test_an_unusable_spool_folder_is_an_error_the_page_may_retry(mortal: Server)
         page.hello()
 
 
-def test_a_locked_database_delays_the_rows_and_loses_nothing(mortal: Server, database: Path) -> None:
+def test_a_locked_database_delays_the_rows_and_loses_nothing(mortal: Server, database: str) -> None:
     person = Person(questions=1)
     with Page(mortal, person) as page:
         page.hello()
         page.until("answer.opened")
-        lock = sqlite3.connect(database, isolation_level=None)
-        lock.execute("BEGIN IMMEDIATE")
-        page.stream(SPOKEN)
-        page.acked(19)  # the recording does not wait for the database
-        page.end(SPOKEN)
-        time.sleep(1.0)
-        assert "committed" not in page.types()
-        lock.execute("ROLLBACK")
-        lock.close()
+        with no_writes(database):
+            page.stream(SPOKEN)
+            page.acked(19)  # the recording does not wait for the database
+            page.end(SPOKEN)
+            time.sleep(1.0)
+            assert "committed" not in page.types()
         page.until("session.ended")
     assert Turn.objects.get(interview=person.interview).status == "answered"
 
@@ -242,7 +237,7 @@ def test_a_full_disk_pauses_the_page_and_goes_on_when_there_is_room(mortal: Serv
 
 
 def test_without_a_speech_model_the_page_is_told_why_and_typing_works(
-    database: Path, tmp_path_factory: pytest.TempPathFactory
+    database: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     server = Server(tmp_path_factory.mktemp("var"), database).start()
     person = Person(questions=1)

@@ -14,6 +14,7 @@ from inference.bootstrap import build_engines, close_engines, start_engines
 from inference.config import LlmConfig, RecognizerConfig
 from inference.rehearsal import Summary, rehearse
 from inference.session import AnswerBrief
+from tests.database import site_environment
 from tests.inference.spoken import SPOKEN, clips, errors
 from tests.ops.site import Site, manage
 
@@ -97,6 +98,7 @@ def test_through_a_servers_socket_the_same_comes_out(
             str(SPOKEN / "star_quantified.wav"),
             *("--question", MANIFEST["star_quantified"]["question"]),
             *("--language", "en", "--speed", "2", "--url", f"ws://127.0.0.1:{site.port}", "--json"),
+            **site_environment(var),
         )
         site.stop()
     assert done.returncode == 0, done.stderr

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.database import site_environment
+
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 180.0  # the tests' machine may be busy; `make bench` holds the start to 10 s
 
@@ -76,7 +78,7 @@ class Site:
             self.process = subprocess.Popen(
                 [sys.executable, "manage.py", "runserver", *arguments],
                 cwd=ROOT,
-                env=environment(var, PORT=str(self.port), **env),
+                env=environment(var, PORT=str(self.port), **site_environment(var), **env),
                 stdout=out,
                 stderr=subprocess.STDOUT,
             )

@@ -18,13 +18,14 @@ from apps.ops import doorbell
 from apps.ops.jobs import job_enqueue
 from apps.ops.models import Job
 from tests.assessment import rows
-from tests.ops.worker_stack import Stack, database_file, wait_until
+from tests.database import site_database
+from tests.ops.worker_stack import Stack, wait_until
 
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: Any) -> Iterator[Stack]:
     folder = tmp_path_factory.mktemp("jobs")
-    with django_db_blocker.unblock(), database_file(folder / "viva.sqlite3") as database:
+    with django_db_blocker.unblock(), site_database(folder) as database:
         stack = Stack(folder, database)
         before = current_app.conf.broker_url
         current_app.conf.broker_url = current_app.conf.broker_write_url = stack.redis.url + "/0"

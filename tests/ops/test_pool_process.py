@@ -10,8 +10,9 @@ from celery import current_app
 from django.db import transaction
 
 from apps.ops.jobs import job_enqueue
+from tests.database import site_database
 from tests.ops.site import alive
-from tests.ops.worker_stack import Stack, database_file, wait_until
+from tests.ops.worker_stack import Stack, wait_until
 
 
 def pool_process(worker_pid: int) -> int:
@@ -22,7 +23,7 @@ def pool_process(worker_pid: int) -> int:
 def test_a_busy_pool_process_does_not_outlive_a_killed_worker(
     tmp_path: Path, django_db_blocker: Any, monkeypatch: Any
 ) -> None:
-    with django_db_blocker.unblock(), database_file(tmp_path / "viva.sqlite3") as database:
+    with django_db_blocker.unblock(), site_database(tmp_path) as database:
         stack = Stack(tmp_path, database)
         for url in ("broker_url", "broker_write_url"):
             monkeypatch.setattr(current_app.conf, url, stack.redis.url + "/0")

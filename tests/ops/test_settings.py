@@ -72,6 +72,7 @@ def test_mail_goes_where_it_is_told_to(tmp_path: Path) -> None:
     assert ".smtp." in shown
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.django_db
 def test_what_sqlite_erases_is_overwritten() -> None:
     with connection.cursor() as cursor:

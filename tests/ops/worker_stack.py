@@ -1,4 +1,4 @@
-"""A real Redis on a free port, a SQLite file and Celery workers, all of which a test may kill."""
+"""A real Redis on a free port and Celery workers over one database, all of which a test may kill."""
 
 from __future__ import annotations
 
@@ -8,33 +8,15 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import redis
 from django.conf import settings
-from django.core.management import call_command
-from django.db import connections
 
 from apps.ops.embedded import server_binary
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@contextmanager
-def database_file(path: Path) -> Iterator[Path]:
-    """The default database becomes a migrated file that other processes can open."""
-    ours = connections.create_connection("default")
-    ours.settings_dict = {**ours.settings_dict, "NAME": str(path)}
-    before = connections["default"]
-    connections["default"] = ours
-    try:
-        call_command("migrate", verbosity=0)
-        yield path
-    finally:
-        ours.close()
-        connections["default"] = before
 
 
 class RedisServer:
@@ -75,12 +57,12 @@ class RedisServer:
 class Worker:
     """A Celery worker as `runserver` starts it, in a process group of its own."""
 
-    def __init__(self, folder: Path, redis_url: str, database: Path) -> None:
+    def __init__(self, folder: Path, redis_url: str, database: str) -> None:
         environment = os.environ | {
             "VAR_DIR": str(folder),
             "MODELS_DIR": str(settings.MODELS_DIR),
             "REDIS_URL": redis_url,
-            "DATABASE_URL": f"sqlite:///{database}",
+            "DATABASE_URL": database,
             "PYTHONPATH": str(ROOT),
         }
         command = [sys.executable, "-m", "celery", "-A", "interview_site", "worker", "-c", "1", "-l", "INFO"]
@@ -102,9 +84,9 @@ class Worker:
 
 
 class Stack:
-    """Redis and workers over one database file."""
+    """Redis and workers over one database."""
 
-    def __init__(self, folder: Path, database: Path) -> None:
+    def __init__(self, folder: Path, database: str) -> None:
         self.folder = folder
         self.database = database
         self.redis = RedisServer(folder)

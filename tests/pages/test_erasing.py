@@ -19,7 +19,8 @@ from apps.interviews.models import Candidate, Event, Interview, Ticket, Turn, Ut
 from apps.ops.jobs import job_enqueue
 from apps.ops.models import Job
 from apps.privacy.services import EraseError, interview_delete
-from tests.live.stack import Person, database_file
+from tests.database import site_database
+from tests.live.stack import Person
 from tests.pages.visit import consent_to
 
 KEPT = (Interview, Turn, Utterance, Event, Ticket, Score, Evidence, Report, Candidate, Job)
@@ -131,8 +132,8 @@ def test_erasing_again_is_safe_and_says_what_stays(
 @pytest.fixture
 def file(var_dir: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Path]:
     """Rows in a file below VAR_DIR, as in production."""
-    with django_db_blocker.unblock(), database_file(var_dir / "viva.sqlite3") as path:
-        yield path
+    with django_db_blocker.unblock(), site_database(var_dir) as url:
+        yield Path(url.removeprefix("sqlite:///"))
 
 
 def said(path: Path, words: str) -> Interview:
@@ -152,6 +153,7 @@ def files_with(folder: Path, words: str) -> list[str]:
     return [path.name for path in folder.rglob("*") if path.is_file() and words.encode() in path.read_bytes()]
 
 
+@pytest.mark.sqlite_only
 def test_deleted_words_are_in_no_file(var_dir: Path, file: Path) -> None:
     canary = "a canary that nobody else sings"
     interview = said(file, canary)
@@ -163,6 +165,7 @@ def test_deleted_words_are_in_no_file(var_dir: Path, file: Path) -> None:
     assert files_with(var_dir, canary) == []
 
 
+@pytest.mark.sqlite_only
 def test_a_log_that_is_in_use_is_told_and_stops_no_deletion(
     file: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

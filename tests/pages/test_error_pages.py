@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,8 @@ from django.test import Client
 from pytest_django import DjangoDbBlocker, Settings
 
 from apps.interviews.models import Interview
-from tests.live.stack import Person, database_file
+from tests.database import no_writes, site_database
+from tests.live.stack import Person
 from tests.pages.visit import consent_to
 
 CHINESE = {"Accept-Language": "zh-CN"}
@@ -79,24 +78,24 @@ def test_somebody_else_s_interview_looks_like_none(
 
 
 @pytest.fixture
-def file(tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Path]:
+def database(tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
     """Rows in a file, as in production, with a short patience."""
-    with django_db_blocker.unblock(), database_file(tmp_path / "viva.sqlite3") as path:
+    with django_db_blocker.unblock(), site_database(tmp_path) as url:
         connection.close()
         options = connection.settings_dict["OPTIONS"]
         connection.settings_dict["OPTIONS"] = {**options, "timeout": 0.2}
-        yield path
+        yield url
 
 
+@pytest.mark.sqlite_only
 @pytest.mark.parametrize("debug", [True, False])
 def test_while_the_database_is_locked_a_person_is_asked_to_try_again(
-    file: Path, settings: Settings, debug: bool
+    database: str, settings: Settings, debug: bool
 ) -> None:
     settings.DEBUG = debug
     template = Person().interview.template
     visitor = Client(raise_request_exception=False)
-    with closing(sqlite3.connect(file)) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with no_writes(database):
         assert visitor.get("/").status_code == 200  # reading goes on
         refused = visitor.post(f"/practice/{template.public_id}/")
         in_chinese = visitor.post(f"/practice/{template.public_id}/", headers=CHINESE).content.decode()

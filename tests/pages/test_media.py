@@ -17,7 +17,8 @@ from pytest_django import DjangoDbBlocker, Settings
 
 from apps.interviews.media import ByteRange, byte_range, ranged_file
 from apps.interviews.models import Interview, Turn
-from tests.live.stack import Person, Server, database_file
+from tests.database import site_database
+from tests.live.stack import Person, Server
 
 CONTENT = bytes(range(256)) * 1000
 
@@ -127,7 +128,7 @@ def test_the_candidate_hears_the_own_answer(client: Client, interview: Interview
 def test_a_player_that_hangs_up_leaves_no_error_in_the_log(
     tmp_path: Path, django_db_blocker: DjangoDbBlocker
 ) -> None:
-    with django_db_blocker.unblock(), database_file(tmp_path / "viva.sqlite3") as rows:
+    with django_db_blocker.unblock(), site_database(tmp_path) as rows:
         server = Server(tmp_path / "var", rows).start()
         try:
             person = Person()

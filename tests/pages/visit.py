@@ -20,6 +20,7 @@ from django.test import Client
 from apps.interviews.models import Interview, Template
 from apps.ops.engine_settings import speech_model
 from apps.privacy.notice import notice_for
+from tests.database import site_environment
 
 MODEL_FILES = ("model.bin", "config.json", "tokenizer.json")
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,6 +61,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if speech_model().folder is None:
         env["ASR_MODEL"] = looks_like_a_model(folder / "deaf")
     env |= {"VAR_DIR": str(folder), "MODELS_DIR": str(settings.MODELS_DIR), "DEBUG": "1"}
+    env |= site_environment(folder)
     manage = [sys.executable, str(ROOT / "manage.py")]
     for command in (["migrate", "-v", "0"], ["demo"]):
         subprocess.run([*manage, *command], env=env, check=True, capture_output=True, timeout=120)
