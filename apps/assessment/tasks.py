@@ -21,7 +21,8 @@ from apps.assessment.models import Report, Score
 from apps.assessment.services import deep_reading_record, report_rebuild
 from apps.interviews.group import ring
 from apps.interviews.models import Interview, Turn
-from apps.interviews.services.live import ANALYSE, Seat, event_append
+from apps.interviews.services.live import ANALYSE, event_append
+from apps.interviews.services.seats import Seat
 from apps.ops.engine_settings import llm_config, recognizer_config
 from apps.ops.job_kinds import JobKind, job_kind_register
 from apps.ops.jobs import JobTimedOut, Lease, job_guard

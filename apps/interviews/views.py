@@ -18,7 +18,7 @@ from apps.interviews.media import answer_audio
 from apps.interviews.models import Interview, Template
 from apps.interviews.page_text import live_text, microphone_text
 from apps.interviews.services import entry
-from apps.interviews.services.live import ticket_issue
+from apps.interviews.services.seats import ticket_issue
 from apps.ops.engine_settings import speech_model
 
 MINUTES_PER_QUESTION = 3

@@ -9,7 +9,7 @@ from uuid import UUID
 from apps.interviews.media import media_folder
 from apps.interviews.models import Interview
 from apps.interviews.selectors import interview_for_session_token
-from apps.interviews.services.live import Seat, TicketRefused, hello_register, ticket_redeem
+from apps.interviews.services.seats import Seat, TicketRefused, hello_register, ticket_redeem
 from apps.live.close_codes import CloseCode, Refused
 from inference.assessment import Language
 

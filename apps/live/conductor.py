@@ -22,13 +22,12 @@ from apps.interviews.selectors import (
     turn_ends_with,
 )
 from apps.interviews.services.live import (
-    Seat,
-    Superseded,
     event_append,
     turn_epoch_keep,
     turn_open,
     typed_answer_keep,
 )
+from apps.interviews.services.seats import Seat, Superseded
 from apps.live.answer import AnswerSetting, LiveAnswer
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.course import Step, next_step

@@ -20,7 +20,7 @@ from django.conf import settings
 from apps.interviews.group import ring
 from apps.interviews.selectors import standing_of_interview
 from apps.interviews.services.entry import session_token
-from apps.interviews.services.live import InterviewGone, Seat, Superseded
+from apps.interviews.services.seats import InterviewGone, Seat, Superseded
 from apps.live import group
 from apps.live.admission import Admission, admitted, seated
 from apps.live.answer import AnswerSetting

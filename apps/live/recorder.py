@@ -17,10 +17,10 @@ from apps.interviews.selectors import course_for_interview
 from apps.interviews.services.live import (
     FinishedTurn,
     HeardRow,
-    Seat,
     interview_finish,
     turn_finish,
 )
+from apps.interviews.services.seats import Seat
 from apps.live.course import Step, next_step
 from apps.live.spool import Recording, Spool
 from inference.assessment import Word

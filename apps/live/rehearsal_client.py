@@ -24,7 +24,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from apps.accounts.models import Organisation
 from apps.interviews.models import Interview, Question, Template
 from apps.interviews.services.entry import candidate_for_session
-from apps.interviews.services.live import ticket_issue
+from apps.interviews.services.seats import ticket_issue
 from apps.live.frames import LAST, encode_frame
 from apps.live.messages import SUBPROTOCOL
 from apps.privacy.notice import notice_for

@@ -25,7 +25,7 @@ from websockets.typing import Origin, Subprotocol
 
 from apps.accounts.models import Organisation
 from apps.interviews.models import Candidate, Interview, Question, Template
-from apps.interviews.services.live import ticket_issue
+from apps.interviews.services.seats import ticket_issue
 from apps.live.frames import encode_frame
 from tests.live.wire import raw_frames
 

@@ -16,7 +16,8 @@ from asgiref.sync import async_to_sync
 from channels_redis.core import RedisChannelLayer
 
 from apps.interviews.models import Interview, Turn
-from apps.interviews.services.live import Seat, Superseded, event_append
+from apps.interviews.services.live import event_append
+from apps.interviews.services.seats import Seat, Superseded
 from apps.ops.models import Job
 from inference import events as ev
 from tests.database import no_writes

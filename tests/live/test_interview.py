@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from apps.interviews.models import Interview, Turn
-from apps.interviews.services.live import Seat
+from apps.interviews.services.seats import Seat
 from apps.live.answer import AnswerSetting
 from apps.live.conductor import Conductor, Place
 from apps.live.frames import encode_frame
