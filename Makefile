@@ -8,7 +8,7 @@ FETCHED := $(MODELS)/.$(notdir $(or $(ASR_MODEL),base)).fetched
 MO := $(patsubst %.po,%.mo,$(wildcard locale/*/LC_MESSAGES/*.po))
 export PORT
 
-.PHONY: install run test check bench
+.PHONY: install run test test-postgres faults faults-long check bench
 .DELETE_ON_ERROR:
 
 install: .venv/.runtime $(FETCHED) $(MO) $(VAR)/.migrated
@@ -20,6 +20,18 @@ run: install
 test: install .venv/.dev
 	@.ci/debian
 	@$(PY) -m pytest $(ARGS)
+
+test-postgres: install .venv/.dev
+	@.ci/debian
+	@$(PY) -m tests.postgres $(PY) -m pytest $(ARGS)
+
+faults: install .venv/.dev
+	@.ci/debian
+	@$(PY) -m tests.faults $(ARGS)
+
+faults-long: install .venv/.dev
+	@.ci/debian
+	@$(PY) -m tests.faults --long $(ARGS)
 
 check: install .venv/.dev
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" .ci/check

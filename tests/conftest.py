@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pytest_django import Settings
+from django.db import connection
+from pytest_django import DjangoDbBlocker, Settings
 
 from apps.ops.embedded import EmbeddedRedis, redis_answers
 from apps.ops.supervisor import Child
@@ -18,10 +19,23 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is about SQLite's file alone is left out on PostgreSQL."""
     if on_postgres():
         for item in items:
             if item.get_closest_marker("sqlite_only"):
                 item.add_marker(pytest.mark.skip("about SQLite's own file"))
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A thread that ended with its connection open does not keep PostgreSQL from dropping the test's rows."""
+    yield
+    if on_postgres():
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
 
 
 @pytest.fixture(autouse=True)

@@ -201,14 +201,13 @@ def postgres() -> Iterator[PostgresServer]:
 def main(command: list[str]) -> int:
     try:
         with postgres() as server:
+            signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is the command's; the server goes after it
             return subprocess.run(
                 command, env={**os.environ, "DATABASE_URL": server.url()}, check=False
             ).returncode
     except NoPostgres as exc:
         print(exc, file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return 130
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ class Listing:
         name = sort.removeprefix("-")
         known = name in SORTS
         return cls(
-            q=query.get("q", "").strip()[:100],
+            q=query.get("q", "").replace("\0", "").strip()[:100],  # PostgreSQL has no such character
             status=query.get("status", "") if query.get("status") in STATUSES else STARTED,
             least=query.get("least", "") if query.get("least") in LEAST_SCORES else "",
             period=query.get("period", "") if query.get("period") in PERIODS_DAYS else "",

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from channels.layers import get_channel_layer
+from django.db import connection
 from pytest_django import Settings
 
 from apps.assessment import tasks
@@ -176,9 +177,13 @@ def test_the_open_page_is_told(redis: str, settings: Settings) -> None:
     layer = get_channel_layer()
     assert layer is not None
 
+    def in_a_worker() -> None:
+        analysed(interview)
+        connection.close()  # the thread's own
+
     async def listen() -> dict[str, object]:
         await layer.group_add(f"interview.{interview.public_id.hex}", "page")
-        await asyncio.to_thread(analysed, interview)
+        await asyncio.to_thread(in_a_worker)
         message: dict[str, object] = await asyncio.wait_for(layer.receive("page"), 5)
         return message
 
