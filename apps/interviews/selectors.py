@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
+
+from django.db.models import Q
 
 from apps.interviews.models import Event, Interview, Question, Turn
 from inference import events as ev
 from inference.assessment import Language, QuestionKind, QuestionSpec
+
+FOLLOW_UP, ENDED = "question.follow_up", "session.ended"
+_QUESTION_FIELDS = ("id", "text", "kind", "limit_s", "expected_points", "terms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,8 @@ class AskedTurn:
     follow_up: str = ""
     typed: str = ""
     sha256: str = ""
+    epoch: str = ""
+    audio_complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,22 @@ class Course:
     follow_ups: bool
     asked: tuple[AskedTurn, ...]
     finished: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LiveState:
+    """What a socket goes on from. `events` are the ones asked for and all of the open turn, oldest first."""
+
+    course: Course
+    events: tuple[ev.Event, ...]
+    last_eid: int
+    ended: bool  # `session.ended` is among the interview's events
+
+    def after(self, eid: int) -> list[ev.Event]:
+        return [event for event in self.events if event.eid > eid]
+
+    def of_turn(self, number: int) -> list[ev.Event]:
+        return [event for event in self.events if getattr(event, "turn", None) == number]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +99,29 @@ def turn_ends_with(*, interview_id: int, number: int, typed: str) -> bool:
 
 
 def course_for_interview(*, interview_id: int) -> Course:
-    interview = Interview.objects.select_related("template").get(pk=interview_id)
-    follow_ups = {
-        event.turn_number: str(event.payload.get("text", ""))
-        for event in Event.objects.filter(interview_id=interview_id, type="question.follow_up")
-    }
-    return Course(
-        questions=tuple(planned_question(question) for question in interview.template.questions.all()),
-        follow_ups=interview.template.follow_ups,
-        asked=tuple(_asked(turn, follow_ups.get(turn.number, "")) for turn in interview.turns.all()),
-        finished=interview.status == Interview.Status.FINISHED,
+    """Raises Interview.DoesNotExist."""
+    plan = _plan(interview_id)
+    if not plan:
+        raise Interview.DoesNotExist
+    turns = list(Turn.objects.filter(interview_id=interview_id))
+    return _course(plan, turns, Event.objects.filter(interview_id=interview_id, type=FOLLOW_UP))
+
+
+def live_state(*, interview_id: int, after_eid: int) -> LiveState | None:
+    """Everything a socket needs of the rows, in three statements; None when the interview is gone."""
+    plan = _plan(interview_id)
+    if not plan:
+        return None
+    turns = list(Turn.objects.filter(interview_id=interview_id))
+    wanted = Q(eid__gt=after_eid) | Q(type__in=(FOLLOW_UP, ENDED))
+    if turns and turns[-1].status == Turn.Status.OPEN:
+        wanted |= Q(turn_number=turns[-1].number)
+    rows = list(Event.objects.filter(wanted, interview_id=interview_id))
+    return LiveState(
+        course=_course(plan, turns, [row for row in rows if row.type == FOLLOW_UP]),
+        events=tuple(_event(row) for row in rows),
+        last_eid=int(plan[0]["last_eid"]),
+        ended=any(row.type == ENDED for row in rows),
     )
 
 
@@ -105,7 +142,7 @@ def question_spec(
 def events_after(*, interview_id: int, eid: int) -> list[ev.Event]:
     """Stored events with a higher number, oldest first."""
     rows = Event.objects.filter(interview_id=interview_id, eid__gt=eid).order_by("eid")
-    return [ev.EVENT.validate_python({**row.payload, "eid": row.eid}, strict=False) for row in rows]
+    return [_event(row) for row in rows]
 
 
 def planned_question(question: Question) -> PlannedQuestion:
@@ -119,6 +156,33 @@ def planned_question(question: Question) -> PlannedQuestion:
     )
 
 
+def _plan(interview_id: int) -> list[dict[str, Any]]:
+    """One row per planned question, each with what the flow needs of the interview itself."""
+    of_question = (f"template__questions__{name}" for name in _QUESTION_FIELDS)
+    rows = Interview.objects.filter(pk=interview_id).order_by("template__questions__position")
+    return list(rows.values("status", "last_eid", "template__follow_ups", *of_question))
+
+
+def _course(plan: Sequence[dict[str, Any]], turns: Sequence[Turn], follow_ups: Iterable[Event]) -> Course:
+    followed = {event.turn_number: str(event.payload.get("text", "")) for event in follow_ups}
+    return Course(
+        questions=tuple(_question(row) for row in plan if row["template__questions__id"] is not None),
+        follow_ups=bool(plan[0]["template__follow_ups"]),
+        asked=tuple(_asked(turn, followed.get(turn.number, "")) for turn in turns),
+        finished=plan[0]["status"] == Interview.Status.FINISHED,
+    )
+
+
+def _question(row: dict[str, Any]) -> PlannedQuestion:
+    return planned_question(
+        Question(**{name: row[f"template__questions__{name}"] for name in _QUESTION_FIELDS})
+    )
+
+
+def _event(row: Event) -> ev.Event:
+    return ev.EVENT.validate_python({**row.payload, "eid": row.eid}, strict=False)
+
+
 def _asked(turn: Turn, follow_up: str) -> AskedTurn:
     typed = turn.transcript if turn.input == "text" and turn.status == Turn.Status.OPEN else ""
     return AskedTurn(
@@ -130,4 +194,6 @@ def _asked(turn: Turn, follow_up: str) -> AskedTurn:
         follow_up=follow_up,
         typed=typed,
         sha256=turn.sha256,
+        epoch=turn.epoch,
+        audio_complete=turn.audio_complete,
     )

@@ -15,9 +15,8 @@ from pathlib import Path
 
 from apps.interviews.models import Turn
 from apps.interviews.selectors import (
-    AskedTurn,
-    course_for_interview,
-    events_after,
+    LiveState,
+    live_state,
     standing_of_interview,
     turn_ends_with,
 )
@@ -27,7 +26,7 @@ from apps.interviews.services.live import (
     turn_open,
     typed_answer_keep,
 )
-from apps.interviews.services.seats import Seat, Superseded
+from apps.interviews.services.seats import InterviewGone, Seat, Superseded
 from apps.live.answer import AnswerSetting, LiveAnswer
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.course import Step, next_step
@@ -85,23 +84,28 @@ class Conductor:
         self._reminded_at = 0.0
         self._finishing = False
         self._ended = False
+        self._missed: list[ev.Event] = []
 
     async def prepare(self, hello: Hello) -> Welcome:
         """Open the turn to go on with, from rows and spool. Raises Superseded, OSError."""
-        course = await in_database(course_for_interview, interview_id=self._place.seat.interview_id)
-        self._committed = {turn.number: turn.sha256 for turn in course.asked if turn.status != "open"}
-        step = next_step(course)
+        interview_id = self._place.seat.interview_id
+        state = await in_database(live_state, interview_id=interview_id, after_eid=hello.events_from)
+        if state is None:
+            raise InterviewGone
+        self._ended = state.ended
+        self._committed = {turn.number: turn.sha256 for turn in state.course.asked if turn.status != "open"}
+        step = next_step(state.course)
+        announced: list[ev.Event] = []
         if step is not None:
-            resumed = next((turn for turn in course.asked if turn.number == step.number), None)
-            await self._open(step, resumed, hello)
+            announced = await self._open(step, state)
             self._compare_epochs(hello)
+        self._missed = [*state.after(hello.events_from), *announced]
         return self._welcome(finished=step is None)
 
-    async def past(self, after_eid: int) -> list[ev.Event]:
-        """Stored events for the page to catch up with."""
-        events = await in_database(events_after, interview_id=self._place.seat.interview_id, eid=after_eid)
-        self._ended = any(isinstance(event, ev.SessionEnded) for event in events)
-        return events
+    def missed(self) -> list[ev.Event]:
+        """Stored events that the page does not show yet; after `prepare`, once."""
+        missed, self._missed = self._missed, []
+        return missed
 
     async def run(self) -> None:
         """Until the interview is over. Raises Superseded when a newer socket took over."""
@@ -179,7 +183,8 @@ class Conductor:
             await self._log.settle()
             step = await self._keep(answer, outcome)
             if step is not None:
-                await self._open(step, None, None)
+                for event in await self._open(step):
+                    self._tell(event)
         if not self._ended:
             self._log.put(ev.SessionEnded(reason="completed"))
 
@@ -219,24 +224,26 @@ class Conductor:
                 answer.intake.unkept()
             await asyncio.sleep(AUDIO_RETRY_S)
 
-    async def _open(self, step: Step, resumed: AskedTurn | None, hello: Hello | None) -> None:
+    async def _open(self, step: Step, state: LiveState | None = None) -> list[ev.Event]:
+        """Work on `step` from here on, a turn that `state` holds or a new one: returns what announces it."""
         spool = await asyncio.to_thread(open_spool, self._place.spool_folder, step.number)
+        asked = state.course.asked if state is not None else ()
+        resumed = next((turn for turn in asked if turn.number == step.number), None)
         past: Sequence[ev.Event] = ()
         pcm: list[bytes] = []
         announced: list[ev.Event] = []
-        if resumed is None:
+        if resumed is None or state is None:
             announced = await self._announce(step, spool)
         else:
-            events = await in_database(events_after, interview_id=self._place.seat.interview_id, eid=0)
-            past = [event for event in events if getattr(event, "turn", None) == step.number]
+            past = state.of_turn(step.number)
             pcm = await asyncio.to_thread(list, spool.payloads())
-            await insist(turn_epoch_keep, seat=self._place.seat, number=step.number, epoch=spool.epoch)
+            if resumed.epoch != spool.epoch:
+                await insist(turn_epoch_keep, seat=self._place.seat, number=step.number, epoch=spool.epoch)
         answer = LiveAnswer(step, spool, self._setting, self._tell, self._log.put, past)
         answer.restore(pcm, resumed.typed if resumed is not None else "")
         answer.watch(self._sync)
         self._answer = answer
-        for event in announced if hello is None else ():  # with a hello, they come with the replay
-            self._tell(event)
+        return announced
 
     async def _announce(self, step: Step, spool: Spool) -> list[ev.Event]:
         try:

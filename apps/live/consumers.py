@@ -197,7 +197,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             welcome = await conductor.prepare(hello)
             self._conductor = conductor
             await self.send(text_data=welcome.model_dump_json())
-            await self._catch_up(conductor, hello, welcome.snapshot.mode)
+            await self._catch_up(conductor, welcome.snapshot.mode)
             tasks.create_task(self._sending(), name="sending")
             tasks.create_task(self._reading(conductor), name="reading")
             tasks.create_task(self._beating(conductor, seat), name="heartbeat")
@@ -225,11 +225,11 @@ class LiveConsumer(AsyncWebsocketConsumer):
         )
         return Conductor(place, setting, spool_sync, self._tell)
 
-    async def _catch_up(self, conductor: Conductor, hello: Hello, mode: ev.Mode) -> None:
+    async def _catch_up(self, conductor: Conductor, mode: ev.Mode) -> None:
         engines = await self._room.engines()
         ready = ev.SessionReady(mode=mode, reason=engines.why_text if mode == "text" else "")
         await self.send(text_data=ready.model_dump_json())
-        for event in await conductor.past(hello.events_from):
+        for event in conductor.missed():
             await self.send(text_data=event.model_dump_json())
 
     def _tell(self, message: Outgoing) -> None:
