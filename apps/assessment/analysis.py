@@ -5,7 +5,7 @@ Knows audio and engines, not rows: apps.assessment.tasks reads and writes those.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from inference.assessment import Answer, Assessment, Language, QuestionSpec, Word
@@ -49,13 +49,23 @@ class DeepReading:
     assessment: Assessment | None
 
 
-async def read_again(engines: Engines, given: GivenAnswer, observe: Observe = ignore) -> DeepReading:
+def _unhurried() -> None:
+    """No time limit to begin anew."""
+
+
+async def read_again(
+    engines: Engines,
+    given: GivenAnswer,
+    observe: Observe = ignore,
+    next_step: Callable[[], None] = _unhurried,
+) -> DeepReading:
     """Decode and judge one answer again; without a model or a recording, over the words heard live.
 
-    Raises EngineError when the recogniser is lost. `assessment` None: there was nothing to judge, or only
-    parts of an answer that the live session could not hear.
+    `next_step` is called between pieces of work of at most 30 s of audio each. Raises EngineError when the
+    recogniser is lost. `assessment` None: there was nothing to judge, or only parts of an answer that the
+    live session could not hear.
     """
-    decoded = await _decode_again(engines, given)
+    decoded = await _decode_again(engines, given, next_step)
     live = () if given.unheard else given.heard
     heard = tuple(_surer(again, live) for again in decoded)
     transcript = join_texts([one.transcript.text for one in heard])
@@ -71,9 +81,13 @@ async def read_again(engines: Engines, given: GivenAnswer, observe: Observe = ig
     return DeepReading(decoded, transcript, words, low, assessment if scored else None)
 
 
-async def _decode_again(engines: Engines, given: GivenAnswer) -> tuple[HeardUtterance, ...]:
+async def _decode_again(
+    engines: Engines, given: GivenAnswer, next_step: Callable[[], None]
+) -> tuple[HeardUtterance, ...]:
     if engines.recognizer is None or not given.pcm:
         return ()
+    await engines.recognizer.start()
+    next_step()
     cuts = () if given.unheard else cuts_of(given)
     cuts = cuts or await _cuts_by_voice(engines, given.pcm)
     # One answer has one language, and the longest utterance tells it best.
@@ -81,6 +95,7 @@ async def _decode_again(engines: Engines, given: GivenAnswer) -> tuple[HeardUtte
     decoded: dict[int, HeardUtterance] = {}
     for cut in sorted(cuts, key=lambda cut: cut.start_s - cut.end_s):
         transcript = await _decode(engines.recognizer, given, cut, language)
+        next_step()
         if language is None and transcript.text:
             language = transcript.language
         decoded[cut.number] = HeardUtterance(cut.number, transcript, cut.start_s, cut.end_s)

@@ -27,6 +27,7 @@ from apps.ops.engine_settings import llm_config, recognizer_config
 from apps.ops.job_kinds import JobKind, job_kind_register
 from apps.ops.jobs import JobTimedOut, Lease, job_guard
 from apps.ops.metrics import observe
+from apps.ops.steps import Step
 from inference.bootstrap import build_engines, close_engines
 from inference.config import LlmConfig
 from inference.events import AnalysisReady
@@ -35,28 +36,23 @@ from inference.ports import Engines
 logger = logging.getLogger(__name__)
 
 NICE = 19
-START_S = 30.0  # loading the model on a busy machine
-ANSWER_S = 30.0  # per answer; a recording longer than that gets its own length
-LLM_S = 30.0
+LLM_S = 20.0  # well within a step: after it the rules judge
 
 
-def analyse_interview(lease: Lease) -> None:
+def analyse_interview(lease: Lease, step: Step) -> None:
     """Run the analysis of one interview. Raises JobTimedOut, LeaseLost or EngineError."""
     _yield_to_live_work()
     try:
         interview = Interview.objects.get(pk=lease.subject_id)
         with asyncio.Runner() as runner, _engines(runner) as engines:
+            step()
             for turn in turns_to_read(interview):
-                _record(lease, turn, _read(runner, engines, turn))
+                reading = _read(runner, engines, turn, step)
+                step()
+                _record(lease, turn, reading)
         _finish(lease, interview)
     except (Interview.DoesNotExist, Turn.DoesNotExist):
         logger.info("interview %d is gone: nothing to analyse", lease.subject_id)
-
-
-def budget_s(interview_id: int) -> float:
-    """What the analysis of this interview may take."""
-    turns = turns_to_read(Interview(pk=interview_id))
-    return START_S + sum(_answer_budget_s(turn) for turn in turns)
 
 
 def analysis_failed(interview_id: int, reason: str) -> None:
@@ -99,19 +95,20 @@ def _patient(config: LlmConfig) -> LlmConfig:
     return replace(config, first_token_s=LLM_S / 2, between_tokens_s=LLM_S / 4, total_s=LLM_S)
 
 
-def _answer_budget_s(turn: Turn) -> float:
-    return max(ANSWER_S, turn.audio_s) + (LLM_S if llm_config().urls else 0.0)
-
-
-def _read(runner: asyncio.Runner, engines: Engines, turn: Turn) -> DeepReading:
+def _read(runner: asyncio.Runner, engines: Engines, turn: Turn, step: Step) -> DeepReading:
     given = given_answer(turn)
 
-    async def within_budget() -> DeepReading:
-        async with asyncio.timeout(_answer_budget_s(turn)):
-            return await read_again(engines, given, _count)
+    async def within_its_steps() -> DeepReading:
+        async with asyncio.timeout(step.left_s) as limit:
+
+            def next_step() -> None:
+                step()
+                limit.reschedule(asyncio.get_running_loop().time() + step.left_s)
+
+            return await read_again(engines, given, _count, next_step)
 
     try:
-        return runner.run(within_budget())
+        return runner.run(within_its_steps())
     except TimeoutError as exc:
         raise JobTimedOut from exc
 
@@ -138,4 +135,4 @@ def _announce(interview: Interview) -> None:
     asyncio.run(ring(interview.public_id.hex, {"type": "interview.analysis"}))
 
 
-job_kind_register(JobKind(ANALYSE, analyse_interview, budget_s, analysis_failed))
+job_kind_register(JobKind(ANALYSE, analyse_interview, analysis_failed))

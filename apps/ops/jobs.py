@@ -1,31 +1,26 @@
 """The outbox: work written as rows, leased with a fencing token, and given up after three attempts.
 
-A message in Redis is only a doorbell: losing it costs seconds, because the sweeper rings again.
-Knows no kind of work; apps register theirs in apps.ops.job_kinds.
+A message in Redis is only a doorbell: losing it costs seconds, because the sweeper rings again. A holder
+raises the row's beat; the wall clock decides nothing. Knows no kind of work; those are in apps.ops.job_kinds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from apps.ops import doorbell
 from apps.ops.models import Job
 
 MAX_ATTEMPTS = 3
-# Short, so that work killed halfway starts again within LEASE_S + one sweep; a living holder renews it.
-LEASE_S = 8.0
-RENEW_S = 2.0
-SWEEP_S = 5.0
-SWEEP_JOBS = 100
 REASON_TIMEOUT = "timeout"
 REASON_WORKER_LOST = "worker lost"
+_ENDED_BADLY = (Job.Status.DEAD, Job.Status.TIMEOUT)
 
 
 class LeaseLost(Exception):  # noqa: N818 - an event of normal operation, not a fault
@@ -33,12 +28,12 @@ class LeaseLost(Exception):  # noqa: N818 - an event of normal operation, not a 
 
 
 class JobTimedOut(Exception):  # noqa: N818 - named as the recruiter reads it
-    """The work took longer than its budget; another attempt would too."""
+    """A step took longer than its limit; another attempt would too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to work on one job until it expires. `attempt` counts from 1."""
+    """The right to work on one job for as long as its beat is raised. `attempt` counts from 1."""
 
     job_id: int
     kind: str
@@ -46,6 +41,14 @@ class Lease:
     organisation_id: int
     fence: int
     attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a living holder changes. A higher fence is another holder."""
+
+    fence: int
+    beat: int
 
 
 def job_enqueue(*, organisation_id: int, kind: str, subject_id: int, priority: int = 2) -> Job:
@@ -68,10 +71,10 @@ def job_enqueue(*, organisation_id: int, kind: str, subject_id: int, priority: i
 
 
 def job_retry(*, kind: str, subject_id: int) -> bool:
-    """Put a dead job back into the queue with fresh attempts. False when it is not dead."""
+    """Put a job that is dead or timed out back into the queue with fresh attempts. False: it is neither."""
     with transaction.atomic():
         job = Job.objects.select_for_update().filter(kind=kind, subject_id=subject_id).first()
-        if job is None or job.status != Job.Status.DEAD:
+        if job is None or job.status not in _ENDED_BADLY:
             return False
         job.status, job.attempts, job.reason = Job.Status.QUEUED, 0, ""
         job.published_at, job.finished_at = timezone.now(), None
@@ -84,24 +87,22 @@ def job_for_subject(*, kind: str, subject_id: int) -> Job | None:
     return Job.objects.filter(kind=kind, subject_id=subject_id).first()
 
 
-def job_lease(*, job_id: int, lease_s: float = LEASE_S) -> Lease | None:
-    """Take the job if nobody holds it. None: done, dead, gone, or in other hands."""
+def job_lease(*, job_id: int) -> Lease | None:
+    """Take the job if it waits. None: done, dead, gone, or in other hands until the sweeper frees it."""
     with transaction.atomic():
-        job = Job.objects.select_for_update().filter(_free(), pk=job_id).first()
-        if job is None or job.attempts >= MAX_ATTEMPTS:
-            return None  # one out of attempts is for the sweeper, which also tells the app
+        job = Job.objects.select_for_update().filter(pk=job_id, status=Job.Status.QUEUED).first()
+        if job is None:
+            return None
         job.status = Job.Status.RUNNING
         job.attempts += 1
         job.fence += 1
-        job.leased_until = timezone.now() + timedelta(seconds=lease_s)
-        job.save(update_fields=["status", "attempts", "fence", "leased_until"])
+        job.save(update_fields=["status", "attempts", "fence"])
     return Lease(job.pk, job.kind, job.subject_id, job.organisation_id, job.fence, job.attempts)
 
 
-def job_renew(lease: Lease, *, lease_s: float = LEASE_S) -> bool:
-    """Hold the job longer. False: the lease was lost."""
-    until = timezone.now() + timedelta(seconds=lease_s)
-    return bool(_held(lease).update(leased_until=until))
+def job_beat(lease: Lease) -> bool:
+    """The holder lives. False: the lease was lost."""
+    return bool(_held(lease).update(beat=F("beat") + 1))
 
 
 def job_guard(lease: Lease) -> None:
@@ -118,44 +119,57 @@ def job_finish(lease: Lease) -> bool:
 def job_fail(lease: Lease, *, reason: str, final: bool = False) -> bool:
     """The attempt failed. True when the job is now dead: `final`, or the last attempt."""
     dead = final or lease.attempt >= MAX_ATTEMPTS
-    changes = _dead(reason) if dead else {"status": Job.Status.QUEUED, "reason": reason[:200]}
-    return bool(_held(lease).update(**changes, leased_until=None)) and dead
+    changes = (
+        _ended(Job.Status.DEAD, reason) if dead else {"status": Job.Status.QUEUED, "reason": reason[:200]}
+    )
+    return bool(_held(lease).update(**changes)) and dead
 
 
-def jobs_expired_bury() -> list[Job]:
-    """Jobs whose holder vanished on the last attempt are dead now; they are returned."""
-    expired = Q(status=Job.Status.RUNNING, leased_until__lt=timezone.now(), attempts__gte=MAX_ATTEMPTS)
-    return [job for job in Job.objects.filter(expired) if _bury(job)]
+def job_time_out(lease: Lease) -> bool:
+    """A step took too long. False: the lease was lost."""
+    return bool(_held(lease).update(**_ended(Job.Status.TIMEOUT, REASON_TIMEOUT)))
 
 
-def jobs_to_ring(*, all_queued: bool) -> list[Job]:
-    """Open jobs whose doorbell should ring again, most urgent first, marked as rung now.
-
-    While the broker still holds messages (not `all_queued`), ringing again would only pile up copies: then
-    it rings just once for a job whose holder vanished.
-    """
-    now = timezone.now()
-    expired = Q(status=Job.Status.RUNNING, leased_until__lt=now, attempts__lt=MAX_ATTEMPTS)
-    never_rung = Q(published_at__isnull=True) | Q(published_at__lt=F("leased_until"))
-    open_jobs = expired | Q(status=Job.Status.QUEUED) if all_queued else expired & never_rung
-    due = Q(published_at__isnull=True) | Q(published_at__lt=now - timedelta(seconds=SWEEP_S))
-    jobs = list(Job.objects.filter(open_jobs & due).order_by("priority", "pk")[:SWEEP_JOBS])
-    Job.objects.filter(pk__in=[job.pk for job in jobs]).update(published_at=timezone.now())
-    return jobs
+def jobs_held() -> dict[int, Beat]:
+    """Every job that somebody holds, with its beat."""
+    running = Job.objects.filter(status=Job.Status.RUNNING)
+    return {pk: Beat(fence, beat) for pk, fence, beat in running.values_list("pk", "fence", "beat")}
 
 
-def _bury(job: Job) -> bool:
-    changes = _dead(job.reason or REASON_WORKER_LOST)
-    return bool(Job.objects.filter(pk=job.pk, fence=job.fence, status=job.status).update(**changes))
+def job_free(*, job_id: int, seen: Beat) -> Job | None:
+    """Take the job from a holder whose beat stands still: it waits again, or is dead. None: it moved."""
+    still = Job.objects.filter(pk=job_id, fence=seen.fence, beat=seen.beat, status=Job.Status.RUNNING)
+    with transaction.atomic():
+        job = still.select_for_update().first()
+        if job is None:
+            return None
+        job.status = Job.Status.QUEUED
+        if job.attempts >= MAX_ATTEMPTS:
+            job.status, job.finished_at = Job.Status.DEAD, timezone.now()
+            job.reason = job.reason or REASON_WORKER_LOST
+        job.save(update_fields=["status", "reason", "finished_at"])
+    return job
 
 
-def _dead(reason: str) -> dict[str, object]:
-    return {"status": Job.Status.DEAD, "reason": reason[:200], "finished_at": timezone.now()}
+def jobs_waiting(*, at_most: int) -> dict[int, int]:
+    """Jobs that nobody took so far and how often each was rung for: the least rung first, then the urgent."""
+    queued = Job.objects.filter(status=Job.Status.QUEUED).order_by("rings", "priority", "pk")
+    return dict(queued.values_list("pk", "rings")[:at_most])
 
 
-def _free() -> Q:
-    expired = Q(status=Job.Status.RUNNING, leased_until__lt=timezone.now())
-    return Q(status=Job.Status.QUEUED) | expired
+def jobs_waiting_count() -> int:
+    return Job.objects.filter(status=Job.Status.QUEUED).count()
+
+
+def job_claim_ring(*, job_id: int, rings: int) -> Job | None:
+    """The one who gets the job may ring for it. None: taken meanwhile, or somebody else rings."""
+    waiting = Job.objects.filter(pk=job_id, rings=rings, status=Job.Status.QUEUED)
+    claimed = waiting.update(rings=F("rings") + 1, published_at=timezone.now())
+    return Job.objects.filter(pk=job_id).first() if claimed else None
+
+
+def _ended(status: str, reason: str) -> dict[str, object]:
+    return {"status": status, "reason": reason[:200], "finished_at": timezone.now()}
 
 
 def _held(lease: Lease) -> QuerySet[Job]:

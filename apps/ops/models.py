@@ -19,6 +19,7 @@ class Job(models.Model):
         RUNNING = "running", _("running")
         DONE = "done", _("done")
         DEAD = "dead", _("failed")
+        TIMEOUT = "timeout", _("timed out")
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     organisation_id = models.BigIntegerField()
@@ -28,8 +29,9 @@ class Job(models.Model):
     status = models.CharField(_("status"), max_length=8, choices=Status.choices, default=Status.QUEUED)
     attempts = models.PositiveSmallIntegerField(default=0)
     fence = models.PositiveIntegerField(default=0)  # grows with each lease; a stale holder may not write
-    leased_until = models.DateTimeField(null=True, blank=True)
-    published_at = models.DateTimeField(null=True, blank=True)
+    beat = models.PositiveBigIntegerField(default=0)  # raised by a living holder; still for long: it is lost
+    rings = models.PositiveIntegerField(default=0)  # how often a sweeper rang again
+    published_at = models.DateTimeField(null=True, blank=True)  # for people; decides nothing
     reason = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -38,7 +40,7 @@ class Job(models.Model):
         verbose_name = _("job")
         verbose_name_plural = _("jobs")
         constraints = [models.UniqueConstraint(fields=["kind", "subject_id"], name="one_job_per_subject")]
-        indexes = [models.Index(fields=["status", "leased_until"], name="open_jobs")]
+        indexes = [models.Index(fields=["status", "priority"], name="open_jobs")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.subject_id} {self.status}"

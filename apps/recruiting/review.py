@@ -40,7 +40,7 @@ class AnswerReview:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisState:
-    """Where the analysis stands. `state`: before, waiting, running, done, failed."""
+    """Where the analysis stands. `state`: before, waiting, running, done, failed, timed_out."""
 
     state: str
     reason: str = ""
@@ -69,6 +69,7 @@ def analysis_state(interview: Interview) -> AnalysisState:
         Job.Status.RUNNING: "running",
         Job.Status.DONE: "done",
         Job.Status.DEAD: "failed",
+        Job.Status.TIMEOUT: "timed_out",
     }
     return AnalysisState(states[job.status], job.reason, read, answered.count())
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import wave
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +21,14 @@ from apps.assessment.models import Report, Score
 from apps.assessment.services import report_rebuild, score_record
 from apps.interviews.models import Interview, Turn, Utterance
 from apps.interviews.services.live import ANALYSE
+from apps.ops.job_kinds import _KINDS
 from apps.ops.jobs import job_enqueue
 from apps.ops.models import Job
+from apps.ops.steps import Step
 from apps.ops.tasks import run_job
 from inference.adapters.fakes import LoudnessDetector, ScriptedRecognizer
 from inference.assessment import QuestionSpec
-from inference.ports import Engines, EngineUnavailable, Priority, Transcript
+from inference.ports import Engines, EngineUnavailable, Priority, Speech, Transcript
 from inference.transcription import HeardUtterance
 from tests.assessment import rows
 
@@ -285,18 +289,62 @@ def test_a_skipped_question_is_not_judged(redis: str, settings: Settings) -> Non
 
 
 @pytest_db
-def test_over_the_budget_the_live_report_stays_with_its_reason(
+def test_over_a_step_s_limit_the_live_report_stays_with_its_reason(
     redis: str, wav: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines(rows.ANSWER, delay_s=5))
-    monkeypatch.setattr(tasks, "ANSWER_S", 0.1)
-    interview, turn = interview_with(audio_path=wav("a.wav", bytes(5 * SECOND)))
+    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines(rows.ANSWER, delay_s=60))
+    monkeypatch.setitem(_KINDS, ANALYSE, replace(_KINDS[ANALYSE], step_s=0.5))
+    interview, turn = interview_with(audio_path=wav("a.wav", bytes(5 * SECOND)), audio_s=5.0)
     rows.utterance(turn, rows.ANSWER)
     job = analysed(interview)
-    assert (job.status, job.reason, job.attempts) == ("dead", "timeout", 1)
+    assert (job.status, job.reason, job.attempts) == ("timeout", "timeout", 1)
     report = Report.objects.get()
     assert (report.status, report.reason, str(report.mean)) == ("live", "timeout", "3.0")
     assert not Utterance.objects.filter(decode="full").exists()
+
+
+@pytest_db
+def test_each_part_of_an_answer_has_the_whole_limit(
+    redis: str, wav: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    steps = partial(Step, clock=lambda: clock[0])
+    monkeypatch.setattr("apps.ops.lease_keeper.Step", steps)
+    recognizer = ScriptedRecognizer("I cached the catalogue.", "Latency fell by forty percent.")
+    decode = recognizer.transcribe
+
+    async def slow(speech: Speech, priority: Priority) -> Transcript:
+        clock[0] += 25.0
+        return await decode(speech, priority)
+
+    monkeypatch.setattr(recognizer, "transcribe", slow)
+    heard_by = Engines(LoudnessDetector(), recognizer, None)
+    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: heard_by)
+    interview, turn = interview_with(audio_path=wav("a.wav", bytes(9 * SECOND)), audio_s=9.0)
+    for number in (1, 2):
+        turn.utterances.create(number=number, text="live", start_s=4 * number - 3, end_s=4 * number)
+    assert analysed(interview).status == "done"
+    assert clock[0] == 50.0
+
+
+@pytest_db
+def test_what_took_too_long_is_discarded_although_it_came(
+    redis: str, wav: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("apps.ops.lease_keeper.Step", partial(Step, clock=lambda: clock[0]))
+    judge = tasks.read_again
+
+    async def slow(*args: Any) -> Any:
+        reading = await judge(*args)
+        clock[0] += 31.0
+        return reading
+
+    monkeypatch.setattr(tasks, "read_again", slow)
+    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: Engines(None, None, None))
+    interview, _ = interview_with(input="text")
+    assert analysed(interview).status == "timeout"
+    assert list(Score.objects.values_list("stage", flat=True)) == ["live"]
 
 
 @pytest_db

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from apps.ops.job_kinds import JobKind, job_kind_register
 from apps.ops.jobs import Lease, job_guard
+from apps.ops.steps import Step
 
 
 def _mark(name: str) -> None:
@@ -20,46 +21,42 @@ def _failed(subject_id: int, reason: str) -> None:
     _mark(f"failed {subject_id} {reason}")
 
 
-def _budget_s(_: int) -> float:
-    return 60.0
-
-
-def _quick(lease: Lease) -> None:
+def _quick(lease: Lease, step: Step) -> None:
     job_guard(lease)
     _mark(f"done {lease.subject_id}")
 
 
-def _slow(lease: Lease) -> None:
+def _slow(lease: Lease, step: Step) -> None:
     """Two seconds of work; on the first attempt it never gets there."""
     _mark(f"start {lease.subject_id}")
     _mark(f"worker {os.getppid()}")
     time.sleep(60 if lease.attempt == 1 else 1)
-    _quick(lease)
+    _quick(lease, step)
 
 
-def _two_seconds(lease: Lease) -> None:
+def _two_seconds(lease: Lease, step: Step) -> None:
     _mark(f"start {lease.subject_id}")
     time.sleep(2)
-    _quick(lease)
+    _quick(lease, step)
 
 
-def _poison(lease: Lease) -> None:
+def _poison(lease: Lease, step: Step) -> None:
     _mark(f"start {lease.subject_id}")
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _deaf(lease: Lease) -> None:
+def _deaf(lease: Lease, step: Step) -> None:
     """Native code that hears no exception: only killing its process ends it."""
     _mark(f"start {lease.subject_id}")
     while True:
         time.sleep(3600)
 
 
-def _faulty(lease: Lease) -> None:
+def _faulty(lease: Lease, step: Step) -> None:
     raise ValueError("a sentence somebody said")
 
 
 for _name, _run in (("quick", _quick), ("slow", _slow), ("two_seconds", _two_seconds), ("poison", _poison)):
-    job_kind_register(JobKind(_name, _run, _budget_s, _failed))
-job_kind_register(JobKind("faulty", _faulty, _budget_s, _failed))
-job_kind_register(JobKind("deaf", _deaf, lambda _: 0.1, _failed))
+    job_kind_register(JobKind(_name, _run, _failed, 120.0))
+job_kind_register(JobKind("faulty", _faulty, _failed))
+job_kind_register(JobKind("deaf", _deaf, _failed, 0.1))

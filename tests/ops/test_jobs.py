@@ -1,11 +1,8 @@
-"""Jobs as rows, with time moved by hand: leases, fences, attempts and the sweeper's choice."""
+"""Jobs as rows: leases, beats, fences, attempts, and the ends that an attempt may come to."""
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
-from django.utils import timezone
 
 from apps.ops import doorbell
 from apps.ops.job_kinds import JobKind, job_kind_register
@@ -13,17 +10,19 @@ from apps.ops.jobs import (
     JobTimedOut,
     Lease,
     LeaseLost,
+    job_beat,
     job_enqueue,
     job_fail,
     job_finish,
+    job_free,
     job_guard,
     job_lease,
-    job_renew,
     job_retry,
-    jobs_expired_bury,
-    jobs_to_ring,
+    job_time_out,
+    jobs_held,
 )
 from apps.ops.models import Job
+from apps.ops.steps import Step
 from apps.ops.tasks import run_job
 
 pytestmark = pytest.mark.django_db
@@ -39,12 +38,8 @@ def leased(job: Job) -> Lease:
     return lease
 
 
-def holder_vanished(job: Job) -> None:
-    Job.objects.filter(pk=job.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
-
-
-def rung_long_ago() -> None:
-    Job.objects.update(published_at=timezone.now() - timedelta(minutes=5))
+def freed(job: Job) -> Job | None:
+    return job_free(job_id=job.pk, seen=jobs_held()[job.pk])
 
 
 def status(job: Job) -> tuple[str, str]:
@@ -53,7 +48,7 @@ def status(job: Job) -> tuple[str, str]:
 
 
 def register(run: object, failures: list[tuple[int, str]]) -> None:
-    job_kind_register(JobKind("look", run, lambda _: 60.0, lambda *failure: failures.append(failure)))  # type: ignore[arg-type]
+    job_kind_register(JobKind("look", run, lambda *failure: failures.append(failure)))  # type: ignore[arg-type]
 
 
 def test_enqueueing_twice_makes_one_job() -> None:
@@ -73,26 +68,37 @@ def test_a_leased_job_is_nobody_elses() -> None:
     assert job_lease(job_id=job.pk) is None
 
 
-def test_an_expired_lease_passes_on_and_the_old_holder_may_not_write() -> None:
+def test_a_lease_that_was_freed_passes_on_and_the_old_holder_may_not_write() -> None:
     job = enqueued()
     old = leased(job)
-    holder_vanished(job)
+    assert freed(job) is not None
     new = leased(job)
     assert (new.fence, new.attempt) == (old.fence + 1, 2)
-    assert not job_renew(old)
+    assert not job_beat(old)
     assert not job_finish(old)
+    assert not job_time_out(old)
     with pytest.raises(LeaseLost):
         job_guard(old)
     job_guard(new)
     assert job_finish(new)
 
 
-def test_a_renewed_lease_does_not_expire() -> None:
+def test_a_holder_who_moved_since_is_not_robbed() -> None:
     job = enqueued()
     lease = leased(job)
-    holder_vanished(job)
-    assert job_renew(lease)
-    assert job_lease(job_id=job.pk) is None
+    seen = jobs_held()[job.pk]
+    assert job_beat(lease)
+    assert job_free(job_id=job.pk, seen=seen) is None
+    job_guard(lease)
+
+
+def test_the_next_holder_is_not_robbed_for_the_last_one_s_rest() -> None:
+    job = enqueued()
+    leased(job)
+    seen = jobs_held()[job.pk]
+    assert job_free(job_id=job.pk, seen=seen) is not None
+    leased(job)
+    assert job_free(job_id=job.pk, seen=seen) is None
 
 
 def test_a_third_failure_is_the_last() -> None:
@@ -102,68 +108,44 @@ def test_a_third_failure_is_the_last() -> None:
     assert job_lease(job_id=job.pk) is None
 
 
-def test_a_job_whose_holders_all_vanished_is_buried_with_a_reason() -> None:
+def test_a_job_whose_holders_all_vanished_is_dead_with_a_reason() -> None:
     job = enqueued()
     for _ in range(3):
         leased(job)
-        holder_vanished(job)
-    assert job_lease(job_id=job.pk) is None
-    assert [buried.pk for buried in jobs_expired_bury()] == [job.pk]
+        assert freed(job) is not None
     assert status(job) == ("dead", "worker lost")
-    assert jobs_expired_bury() == []
+    assert job_lease(job_id=job.pk) is None
 
 
 def test_a_dead_job_can_be_tried_again_with_fresh_attempts() -> None:
     job = enqueued()
-    job_fail(leased(job), reason="timeout", final=True)
+    job_fail(leased(job), reason="ValueError", final=True)
     assert job_retry(kind="look", subject_id=1)
     assert (status(job), leased(job).attempt) == (("queued", ""), 1)
 
 
-def test_only_a_dead_job_can_be_tried_again() -> None:
-    enqueued()
+def test_a_job_that_timed_out_can_be_tried_again_with_fresh_attempts() -> None:
+    job = enqueued()
+    assert job_time_out(leased(job))
+    assert status(job) == ("timeout", "timeout")
+    assert job_retry(kind="look", subject_id=1)
+    assert (status(job), leased(job).attempt) == (("queued", ""), 1)
+
+
+def test_a_job_that_waits_runs_or_is_done_is_not_tried_again() -> None:
+    job = enqueued()
+    assert not job_retry(kind="look", subject_id=1)
+    lease = leased(job)
+    assert not job_retry(kind="look", subject_id=1)
+    job_finish(lease)
     assert not job_retry(kind="look", subject_id=1)
     assert not job_retry(kind="look", subject_id=2)
-
-
-def test_the_sweeper_rings_for_everything_open_when_the_broker_is_empty() -> None:
-    waiting, vanished, running = (enqueued(subject_id=number) for number in (1, 2, 3))
-    for job in (vanished, running):
-        leased(job)
-    holder_vanished(vanished)
-    rung_long_ago()
-    assert {job.pk for job in jobs_to_ring(all_queued=True)} == {waiting.pk, vanished.pk}
-
-
-def test_the_sweeper_does_not_ring_twice_within_one_round() -> None:
-    enqueued()
-    rung_long_ago()
-    assert len(jobs_to_ring(all_queued=True)) == 1
-    assert jobs_to_ring(all_queued=True) == []
-
-
-def test_messages_still_waiting_are_not_multiplied() -> None:
-    enqueued(subject_id=1)
-    vanished = enqueued(subject_id=2)
-    leased(vanished)
-    rung_long_ago()
-    holder_vanished(vanished)
-    assert [job.pk for job in jobs_to_ring(all_queued=False)] == [vanished.pk]
-    now = timezone.now()
-    Job.objects.update(published_at=now - timedelta(seconds=30), leased_until=now - timedelta(seconds=60))
-    assert jobs_to_ring(all_queued=False) == []
-
-
-def test_urgent_jobs_ring_first() -> None:
-    later, sooner = enqueued(subject_id=1, priority=3), enqueued(subject_id=2, priority=2)
-    rung_long_ago()
-    assert [job.pk for job in jobs_to_ring(all_queued=True)] == [sooner.pk, later.pk]
 
 
 def test_a_fault_is_tried_three_times_and_told_once_without_its_words(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def run(lease: Lease) -> None:
+    def run(lease: Lease, step: Step) -> None:
         raise ValueError("what somebody said")
 
     failures: list[tuple[int, str]] = []
@@ -175,19 +157,19 @@ def test_a_fault_is_tried_three_times_and_told_once_without_its_words(
     assert "what somebody said" not in caplog.text
 
 
-def test_work_over_its_budget_is_not_tried_again() -> None:
-    def run(lease: Lease) -> None:
+def test_work_over_its_limit_is_not_tried_again() -> None:
+    def run(lease: Lease, step: Step) -> None:
         raise JobTimedOut
 
     failures: list[tuple[int, str]] = []
     register(run, failures)
     job = enqueued()
     run_job(job.pk)
-    assert (status(job), failures) == (("dead", "timeout"), [(1, "timeout")])
+    assert (status(job), failures) == (("timeout", "timeout"), [(1, "timeout")])
 
 
 def test_a_run_that_lost_its_lease_neither_finishes_nor_fails_the_job() -> None:
-    def run(lease: Lease) -> None:
+    def run(lease: Lease, step: Step) -> None:
         Job.objects.filter(pk=lease.job_id).update(fence=lease.fence + 1)
         job_guard(lease)
 

@@ -230,7 +230,7 @@ def test_a_waiting_page_asks_again_and_reloads_when_there_is_news(client: Client
 
 def test_a_timed_out_analysis_says_so_and_offers_another_try(client: Client, acme: Organisation) -> None:
     interview = scored(acme, 7.8)
-    state_of(interview, "dead", "timeout")
+    assert state_of(interview, "timeout", "timeout") == "timed_out"
     page = client.get(reverse("recruiting:interview", args=[interview.public_id])).content.decode()
     assert "timed out" in page
     assert reverse("recruiting:analysis_retry", args=[interview.public_id]) in page
