@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import Any
 
 from django.apps import AppConfig
 
@@ -20,12 +20,9 @@ class LiveConfig(AppConfig):
 
 def _warm_up(**_: Any) -> None:
     """Load the engines before the first candidate comes."""
-    from twisted.internet import reactor  # noqa: PLC0415
-
     from apps.live.engines import process_engines  # noqa: PLC0415
 
-    # Daphne listens just before its loop runs, and tasks need a running one.
-    cast(Any, reactor).callLater(0, process_engines.start)
+    process_engines.start()
 
 
 def _drain(**_: Any) -> Any:

@@ -36,6 +36,7 @@ from apps.ops.supervisor import Child, ChildSpec, Supervisor
 from inference.models import ModelUnavailable
 
 WEB_START_S = 60.0
+WEB_STOP_S = 22.0  # its own last resort ends it after 20 s; without live sessions it takes a moment
 SOURCES = ("apps", "inference", "interview_site")
 
 
@@ -128,7 +129,7 @@ class Launch:
         if not settings.DEBUG:
             call_command("collectstatic", interactive=False, verbosity=0)
         argv = (sys.executable, sys.argv[0], "runserver", *child_arguments(self.options.address))
-        child = self.supervisor.add(ChildSpec("Web", argv, {"RUN_MAIN": "true"}, stop_s=3.8))
+        child = self.supervisor.add(ChildSpec("Web", argv, {"RUN_MAIN": "true"}, stop_s=WEB_STOP_S))
         ready = self.supervisor.wait_until(self.options.address.accepts, child, WEB_START_S)
         if not ready and not self.supervisor.stopping:
             raise StartRefused("The web process did not start; what it said is above.")

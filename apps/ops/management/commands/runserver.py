@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 
 from apps.ops.command import PlainCommand
-from apps.ops.daphne_server import MESSAGE_BYTES, BoundedServer
+from apps.ops.daphne_server import BoundedServer
 from apps.ops.embedded import MAX_PORT, StartRefused
 from apps.ops.launch import Address, Launch, LaunchOptions
 
@@ -55,7 +55,4 @@ class Command(PlainCommand, DaphneCommand):  # type: ignore[misc]
         BoundedServer(
             get_default_application(),
             endpoints=build_endpoint_description_strings(host=self.addr, port=int(self.port)),
-            websocket_max_message_size=MESSAGE_BYTES,
-            websocket_max_frame_size=MESSAGE_BYTES,
-            application_close_timeout=5,
         ).run()
