@@ -9,10 +9,10 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from inference.audio import WINDOW_S, AudioChunk
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, WINDOW_S, AudioChunk, Hole
 from inference.config import Endpointing
 from inference.ports import VoiceStream
 
@@ -91,7 +91,23 @@ class Heard:
         return self.at_s - (self.speech_end_s or 0.0)
 
 
-Sound = Onset | Guess | Pause | Resumed | UtteranceEnded | Heard
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """Audio is missing here. What was open before it ends here too."""
+
+    at_s: float
+    hole: Hole
+
+
+Sound = Onset | Guess | Pause | Resumed | UtteranceEnded | Heard | Missed
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was heard before the first window: the last utterance's number and where its voice ended."""
+
+    number: int = 0
+    speech_end_s: float | None = None
 
 
 class _Window(NamedTuple):
@@ -100,9 +116,10 @@ class _Window(NamedTuple):
 
 
 class Endpointer:
-    """One answer's state. `feed` windows in order, then `finish`; each returns sounds in order."""
+    """One answer's state. `feed` windows and `miss` holes in order, then `finish`; each returns sounds."""
 
-    def __init__(self, config: Endpointing, guess_every_s: float = 0.8) -> None:
+    def __init__(self, config: Endpointing, guess_every_s: float = 0.8, before: Before | None = None) -> None:
+        before = before or Before()
         self._config = config
         self._guess_every_s = guess_every_s
         self._onset_windows = max(1, round(config.onset_s / WINDOW_S))
@@ -112,13 +129,13 @@ class Endpointer:
         self._ring: deque[_Window] = deque(maxlen=self._onset_windows + round(config.preroll_s / WINDOW_S))
         self._open: list[_Window] = []
         self._paused: Utterance | None = None
-        self._number = 0
+        self._number = before.number
         self._voiced = False  # hysteresis
         self._run = 0  # voiced windows in a row
         self._silent = 0  # windows since the last sure voice
         self._guessed_s = 0.0
         self._next_start: int | None = None
-        self._speech_end_s: float | None = None
+        self._speech_end_s = before.speech_end_s
 
     def feed(self, window: AudioChunk, probability: float) -> list[Sound]:
         sounds = self._gap(window)
@@ -131,18 +148,27 @@ class Endpointer:
         sounds.append(Heard(window.end_s, self._speech_end_s, bool(self._open) and self._paused is None))
         return sounds
 
+    def miss(self, at_s: float, hole: Hole) -> list[Sound]:
+        """Words before and after the hole are never one utterance."""
+        ended = [UtteranceEnded(_until(one.utterance, at_s), one.reason) for one in self._break_off()]
+        self._next_start = None
+        return [Missed(at_s, hole), *ended]
+
     def finish(self) -> list[Sound]:
         """The answer is over: what is open ends here, and what was decoded at its pause stays as it was."""
-        return self._close("finish") if self._open else []
+        return [*self._close("finish")] if self._open else []
 
     def _gap(self, window: AudioChunk) -> list[Sound]:
         """Audio is missing before this window: never join across it."""
         if self._next_start is None or window.start == self._next_start:
             return []
-        sounds = self._close("gap") if self._open else []
+        return [*self._break_off()]
+
+    def _break_off(self) -> list[UtteranceEnded]:
+        ended = self._close("gap") if self._open else []
         self._ring.clear()
         self._voiced, self._run = False, 0
-        return sounds
+        return ended
 
     def _listen(self, heard: _Window) -> list[Sound]:
         self._ring.append(heard)
@@ -178,7 +204,7 @@ class Endpointer:
             self._paused, self._silent, self._speech_end_s = None, 0, heard.chunk.end_s
             return [Resumed(self._number, heard.chunk.end_s - self._run * WINDOW_S)]
         # A run that may still become speech is awaited: its first syllable must not fall into the gap.
-        return self._close("pause") if self._silent >= self._stop_windows and not self._run else []
+        return [*self._close("pause")] if self._silent >= self._stop_windows and not self._run else []
 
     def _grow(self, end_s: float) -> list[Sound]:
         if end_s - self._open[0].chunk.start_s >= self._config.max_utterance_s:
@@ -196,7 +222,7 @@ class Endpointer:
         self._begin(rest[0].chunk.start_s)
         return [UtteranceEnded(ended, "cut")]
 
-    def _close(self, reason: EndReason) -> list[Sound]:
+    def _close(self, reason: EndReason) -> list[UtteranceEnded]:
         ended = self._paused or self._utterance(len(self._open))
         # What came after is silence, or sound too short to be sure of: it may be the next one's preroll.
         unused = self._open[round((ended.end_s - self._open[0].chunk.start_s) / WINDOW_S) :]
@@ -217,6 +243,19 @@ class Endpointer:
         )
 
 
+def _until(utterance: Utterance, at_s: float) -> Utterance:
+    """Without the silence that filled its last window up: what comes after the hole begins at `at_s`."""
+    if utterance.end_s <= at_s:
+        return utterance
+    samples = round((at_s - utterance.start_s) * SAMPLE_RATE)
+    return replace(
+        utterance,
+        end_s=at_s,
+        speech_end_s=min(utterance.speech_end_s, at_s),
+        pcm=utterance.pcm[: samples * BYTES_PER_SAMPLE],
+    )
+
+
 def _quietest(windows: list[_Window], search: int) -> int:
     """Index after the middle of the quietest ~0.1 s among the last `search` windows."""
     half = CUT_SMOOTH_WINDOWS // 2
@@ -232,12 +271,20 @@ def _energy(pcm: bytes) -> int:
 
 
 async def endpoint(
-    windows: AsyncIterator[AudioChunk], voice: VoiceStream, config: Endpointing, guess_every_s: float = 0.8
+    windows: AsyncIterator[AudioChunk],
+    voice: VoiceStream,
+    config: Endpointing,
+    guess_every_s: float = 0.8,
+    before: Before | None = None,
 ) -> AsyncIterator[Sound]:
     """The sounds of one answer; a Heard closes every window. Raises EngineUnavailable."""
-    ears = Endpointer(config, guess_every_s)
+    ears = Endpointer(config, guess_every_s, before)
     async for window in windows:
-        for sound in ears.feed(window, await voice.probability(window)):
+        if window.hole is not None:
+            sounds = ears.miss(window.start_s, window.hole)
+        else:
+            sounds = ears.feed(window, await voice.probability(window))
+        for sound in sounds:
             yield sound
     for sound in ears.finish():
         yield sound

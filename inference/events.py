@@ -11,11 +11,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from inference.assessment import Dimension, Flag, Grade, Source
+from inference.audio import MissingWhy
 
 Mode = Literal["voice", "text"]
 EndReason = Literal["done", "silence", "time_limit", "text", "skipped"]
 Outcome = Literal["complete", "degraded", "unscored"]
-MissingWhy = Literal["full", "lost", "unreadable"]
 
 
 class _Event(BaseModel):
@@ -83,6 +83,7 @@ class TranscriptFinal(_TurnEvent):
     """One finished utterance. A later one with the same `utterance` corrects it (a late decode).
 
     Its audio is start_s to end_s; the voice itself ended at `speech_end_s`, which a rebuilt session needs.
+    `guessed`: no engine has heard it whole, the text is the last guess.
     """
 
     type: Literal["transcript.final"] = "transcript.final"
@@ -95,6 +96,7 @@ class TranscriptFinal(_TurnEvent):
     low_confidence: bool = False
     language: str = "en"
     speech_end_s: float | None = None
+    guessed: bool = False
 
 
 class AudioMissing(_TurnEvent):

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 
 from inference import events as ev
 from inference.assessment import Answer, Assessment, Language, QuestionSpec
-from inference.audio import AudioChunk, windows
+from inference.audio import SAMPLE_RATE, AudioChunk, Hole, MissingWhy, windows
 from inference.channel import Channel
 from inference.config import SessionConfig
 from inference.endpointing import (
+    Before,
     Guess,
     Heard,
+    Missed,
     Onset,
     Pause,
     Resumed,
@@ -32,7 +34,7 @@ from inference.endpointing import (
 from inference.feedback import Judge
 from inference.observe import Observe, ignore
 from inference.ports import Engines, EngineUnavailable
-from inference.transcription import HeardUtterance, Listening, Transcriber, join_texts
+from inference.transcription import HeardUtterance, Listening, Missing, Transcriber, join_texts
 from inference.turn_taking import patience
 
 logger = logging.getLogger(__name__)
@@ -43,7 +45,12 @@ EVENTS = 4_000
 
 @dataclass(frozen=True, slots=True)
 class AnswerBrief:
-    """What a session is told about its turn. `spoken` None: the recogniser finds the language itself."""
+    """What a session is told about its turn. `spoken` None: the recogniser finds the language itself.
+
+    The rest is for a session that goes on where another one was killed: its audio is pushed from `heard_to_s`
+    on, the end of the last utterance `heard` (0.0 without any); the holes that were told are `missing`.
+    With `ended` the turn is over and that was told: what is pushed before `run` is still heard, then judged.
+    """
 
     turn: int
     question: QuestionSpec
@@ -51,11 +58,18 @@ class AnswerBrief:
     ask_follow_up: bool = True
     first_rev: int = 1
     spoken: Language | None = None
+    heard: tuple[HeardUtterance, ...] = ()
+    heard_to_s: float = 0.0
+    missing: tuple[Missing, ...] = ()
+    ended: ev.EndReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerOutcome:
-    """How the turn came out. `speech_s` leaves out longer pauses; `speech_end_s` None: nothing was said."""
+    """How the turn came out. `speech_s` leaves out longer pauses; `speech_end_s` None: nothing was said.
+
+    Audio in `missing` has no words in `transcript`: whoever shows it puts them between the utterances.
+    """
 
     turn: int
     end_reason: ev.EndReason
@@ -66,6 +80,7 @@ class AnswerOutcome:
     low_confidence: bool
     speech_s: float
     speech_end_s: float | None
+    missing: tuple[Missing, ...] = ()
 
 
 class AnswerSession:
@@ -86,23 +101,31 @@ class AnswerSession:
         self._transcriber: Transcriber | None = None
         self._judging: asyncio.Task[Assessment] | None = None
         self._judged: Answer | None = None
-        self._ended: ev.EndReason | None = None
+        self._ended = brief.ended
         self._typed = ""
         self._paused = False
         self._deaf = False  # typing was offered
         self._unheard = False  # words were said that nobody has: what there is must not be scored
-        self._at_s = 0.0
-        self._onset_s: float | None = None
-        self._speech_end_s: float | None = None
-        self._speech_s = 0.0
+        self._missing: list[Missing] = list(brief.missing)
+        self._told = list(brief.missing)  # holes that may come again and were told before
+        self._pushed_to = round(brief.heard_to_s * SAMPLE_RATE)
+        self._at_s = brief.heard_to_s
+        self._onset_s = brief.heard[0].start_s if brief.heard else None
+        self._speech_end_s = brief.heard[-1].voice_end_s if brief.heard else None
+        self._speech_s = sum(heard.voice_end_s - heard.start_s for heard in brief.heard)
         self._thinking_until_s = 0.0
 
     def push(self, chunk: AudioChunk) -> None:
         """Take audio. Never waits: two minutes behind, the oldest is dropped and counted."""
         dropped = self._audio.dropped
         self._audio.put(chunk)
+        self._pushed_to = chunk.start + chunk.samples
         if self._audio.dropped != dropped:
             self._observe("audio_dropped", 1)
+
+    def hole(self, seconds: float, why: MissingWhy) -> None:
+        """`seconds` of audio after what was pushed are lost for good: no words are joined across them."""
+        self.push(AudioChunk(self._pushed_to, b"", Hole(seconds, why)))
 
     def done(self) -> None:
         """The Done key, or the end of the audio: what was pushed is heard, then the turn ends."""
@@ -113,7 +136,8 @@ class AnswerSession:
 
     def answer_in_text(self, text: str) -> bool:
         """A typed answer, joined to what was said before. False, changing nothing, when the turn is over."""
-        if self._ended is not None:
+        awaited = self._brief.ended == "text" and not self._typed
+        if self._ended is not None and not awaited:
             return False
         self._typed = text.strip()
         self._end("text")
@@ -125,6 +149,8 @@ class AnswerSession:
 
     async def run(self) -> AnswerOutcome:
         """Listen until the turn ends, then settle, judge and ask. Cancelling stops every task."""
+        if self._ended is not None:
+            self._audio.close()
         try:
             await self._listen()
             return await self._conclude()
@@ -139,18 +165,20 @@ class AnswerSession:
     async def _listen(self) -> None:
         voice, recognizer = self._engines.voice, self._engines.recognizer
         if voice is None or recognizer is None:
-            async for _ in self._audio:  # text mode: the recording is kept by the caller, nothing is heard
-                pass
+            await self._pass_by()  # text mode: the recording is kept by the caller
             return
         listening = Listening(
             self._brief.turn, self._brief.spoken, self._brief.question.terms, self._config.late_s
         )
-        self._transcriber = Transcriber(recognizer, listening, self._emit, self._observe, self._words_changed)
+        self._transcriber = Transcriber(
+            recognizer, listening, self._emit, self._observe, self._words_changed, self._brief.heard
+        )
         sounds = endpoint(
             windows(aiter(self._audio)),
             voice.stream(),
             self._config.endpointing,
             self._config.partial_every_s,
+            Before(self._brief.heard[-1].number, self._speech_end_s) if self._brief.heard else None,
         )
         try:
             async with aclosing(sounds) as closing:  # type: ignore[type-var]
@@ -163,8 +191,26 @@ class AnswerSession:
             self._observe("fallback:vad_lost", 1)
             self._unheard = True
             self._offer_typing()
-            async for _ in self._audio:
-                pass
+            await self._pass_by()
+
+    async def _pass_by(self) -> None:
+        """Nobody hears the audio; what is missing of it is told all the same."""
+        async for chunk in self._audio:
+            if chunk.hole is not None:
+                self._miss(chunk.start_s, chunk.hole)
+
+    def _miss(self, at_s: float, hole: Hole) -> None:
+        missing = Missing(round(at_s, 3), hole.seconds, hole.why)
+        if missing in self._told:
+            self._told.remove(missing)
+            return
+        self._missing.append(missing)
+        self._observe("audio_missing", 1)
+        self._emit(
+            ev.AudioMissing(
+                turn=self._brief.turn, at_s=missing.at_s, seconds=missing.seconds, why=missing.why
+            )
+        )
 
     def _offer_typing(self) -> None:
         if not self._deaf:
@@ -187,6 +233,8 @@ class AnswerSession:
             case UtteranceEnded(utterance):
                 self._speech_s += utterance.speech_end_s - utterance.start_s
                 transcriber.close(utterance)
+            case Missed(at_s=at_s, hole=hole):
+                self._miss(at_s, hole)
             case Heard():
                 self._tick(sound, transcriber)
 
@@ -260,11 +308,12 @@ class AnswerSession:
 
     async def _conclude(self) -> AnswerOutcome:
         reason = self._ended or "done"
-        self._emit(
-            ev.TurnEnded(
-                turn=self._brief.turn, reason=reason, at_s=self._at_s, speech_end_s=self._speech_end_s
+        if self._brief.ended is None:
+            self._emit(
+                ev.TurnEnded(
+                    turn=self._brief.turn, reason=reason, at_s=self._at_s, speech_end_s=self._speech_end_s
+                )
             )
-        )
         if reason == "skipped":
             self._judge.withdraw()
             return self._outcome(reason, self._answer(), None, "unscored")
@@ -276,7 +325,7 @@ class AnswerSession:
         if self._lost and not self._typed:
             return self._outcome(reason, answer, None, self._unscored(low_confidence=True))
         if not answer.text:
-            return self._outcome(reason, answer, None, self._unscored(low_confidence=False))
+            return self._outcome(reason, answer, None, self._unscored(low_confidence=self._gaps))
         assessment = await self._judgement(answer)
         if assessment.score is None:
             return self._outcome(reason, answer, assessment, "unscored")
@@ -301,16 +350,19 @@ class AnswerSession:
 
     @property
     def _lost(self) -> bool:
-        lost = self._transcriber is not None and any(heard.lost for heard in self._transcriber.heard)
-        return lost or self._unheard
+        return any(heard.lost for heard in self._heard) or self._unheard
 
     @property
     def _gaps(self) -> bool:
-        """Audio came that nobody listened to."""
-        return self._unheard or self._audio.dropped > 0
+        """Some of what was said has no words here: nobody listened to it, or it never came."""
+        return self._unheard or self._audio.dropped > 0 or bool(self._missing)
+
+    @property
+    def _heard(self) -> tuple[HeardUtterance, ...]:
+        return self._brief.heard if self._transcriber is None else self._transcriber.heard
 
     def _answer(self) -> Answer:
-        heard = self._transcriber.heard if self._transcriber is not None else ()
+        heard = self._heard
         spoken = [h.transcript.text for h in heard]
         return Answer(
             question=self._brief.question,
@@ -328,12 +380,13 @@ class AnswerSession:
             turn=self._brief.turn,
             end_reason=reason,
             transcript=answer.text,
-            utterances=self._transcriber.heard if self._transcriber is not None else (),
+            utterances=self._heard,
             assessment=assessment,
             outcome=outcome,
             low_confidence=answer.low_confidence,
             speech_s=self._speech_s,
             speech_end_s=self._speech_end_s,
+            missing=tuple(self._missing),
         )
 
     def _emit(self, event: ev.Event) -> None:

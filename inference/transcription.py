@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from inference import events as ev
 from inference.agreement import StablePrefix
 from inference.assessment import Language, Word
+from inference.audio import MissingWhy
 from inference.endpointing import Utterance
 from inference.observe import Observe
 from inference.ports import EngineError, Priority, Recognizer, Speech, Transcript
@@ -23,13 +24,30 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HeardUtterance:
-    """One finished utterance. Word times are on the answer's audio clock. `lost`: no engine could hear it."""
+    """One finished utterance. Word times are on the answer's audio clock. `lost`: no engine could hear it.
+
+    Its audio ends at `end_s`, the voice in it at `speech_end_s`, where that is known.
+    """
 
     number: int
     transcript: Transcript
     start_s: float
     end_s: float
     lost: bool = False
+    speech_end_s: float | None = None
+
+    @property
+    def voice_end_s(self) -> float:
+        return self.end_s if self.speech_end_s is None else self.speech_end_s
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Audio of the answer that was lost for good at `at_s`."""
+
+    at_s: float
+    seconds: float
+    why: MissingWhy
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +70,10 @@ class _Decode:
 
 
 class Transcriber:
-    """All decoding of one answer. `changed` is called whenever more words are known."""
+    """All decoding of one answer. `changed` is called whenever more words are known.
+
+    What is told as heard `before` counts as if it had been decoded here, and is not told again.
+    """
 
     def __init__(
         self,
@@ -61,7 +82,9 @@ class Transcriber:
         emit: Callable[[ev.Event], None],
         observe: Observe,
         changed: Callable[[], None],
+        before: tuple[HeardUtterance, ...] = (),
     ) -> None:
+        self._before = before
         self._recognizer, self._listening = recognizer, listening
         self._emit, self._observe, self._changed = emit, observe, changed
         self._decodes: dict[int, _Decode] = {}
@@ -74,7 +97,7 @@ class Transcriber:
     def heard(self) -> tuple[HeardUtterance, ...]:
         """Utterances whose words are known, in order; an eager decode counts while its pause lasts."""
         done = (self._decodes[number].result for number in sorted(self._decodes))
-        return tuple(result for result in done if result is not None)
+        return (*self._before, *(result for result in done if result is not None))
 
     @property
     def text(self) -> str:
@@ -161,7 +184,7 @@ class Transcriber:
         decode = self._decodes.get(utterance.number)
         if decode is None or decode.utterance is not utterance:
             return
-        decode.result = HeardUtterance(utterance.number, transcript, utterance.start_s, utterance.end_s, lost)
+        decode.result = _heard(utterance, transcript, lost=lost)
         if decode.late is not None:
             decode.late.cancel()
         if decode.closed:
@@ -212,13 +235,9 @@ class Transcriber:
         )
         guess = self._guess_text.get(decode.utterance.number, "")
         transcript = Transcript(guess, self._listening.language or "en", low_confidence=True)
-        self._emit_final(
-            HeardUtterance(
-                decode.utterance.number, transcript, decode.utterance.start_s, decode.utterance.end_s
-            )
-        )
+        self._emit_final(_heard(decode.utterance, transcript), guessed=True)
 
-    def _emit_final(self, heard: HeardUtterance) -> None:
+    def _emit_final(self, heard: HeardUtterance, *, guessed: bool = False) -> None:
         transcript = heard.transcript
         words = tuple(
             ev.WordHeard(text=w.text, start_s=w.start_s, end_s=w.end_s, confidence=w.confidence)
@@ -235,8 +254,55 @@ class Transcriber:
                 confidence=transcript.confidence,
                 low_confidence=transcript.low_confidence,
                 language=transcript.language,
+                speech_end_s=heard.speech_end_s,
+                guessed=guessed or heard.lost,
             )
         )
+
+
+def heard_before(events: Sequence[ev.Event]) -> tuple[HeardUtterance, ...]:
+    """The utterances that an answer's finals tell of, each as it was last corrected.
+
+    It ends before the first that has no final, and before guesses at the end: the audio from there on is to
+    be heard again. A guess in the middle stays, as lost.
+    """
+    finals = {event.utterance: event for event in events if isinstance(event, ev.TranscriptFinal)}
+    last = 0
+    while last + 1 in finals:
+        last += 1
+    while last and finals[last].guessed:
+        last -= 1
+    return tuple(_heard_in(finals[number]) for number in range(1, last + 1))
+
+
+def missing_before(events: Sequence[ev.Event]) -> tuple[Missing, ...]:
+    """The holes of an answer that its events tell of."""
+    holes = (event for event in events if isinstance(event, ev.AudioMissing))
+    return tuple(Missing(hole.at_s, hole.seconds, hole.why) for hole in holes)
+
+
+def _heard_in(final: ev.TranscriptFinal) -> HeardUtterance:
+    words = tuple(Word(w.text, w.start_s, w.end_s, w.confidence) for w in final.words)
+    language: Language = "zh" if final.language == "zh" else "en"
+    return HeardUtterance(
+        final.utterance,
+        Transcript(final.text, language, words, final.confidence, low_confidence=final.low_confidence),
+        final.start_s,
+        final.end_s,
+        lost=final.guessed,
+        speech_end_s=final.speech_end_s,
+    )
+
+
+def _heard(utterance: Utterance, transcript: Transcript, *, lost: bool = False) -> HeardUtterance:
+    return HeardUtterance(
+        utterance.number,
+        transcript,
+        utterance.start_s,
+        utterance.end_s,
+        lost=lost,
+        speech_end_s=utterance.speech_end_s,
+    )
 
 
 def on_answer_clock(transcript: Transcript, start_s: float) -> Transcript:

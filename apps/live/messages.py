@@ -16,7 +16,8 @@ from pydantic import (
 
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.frames import MAX_MESSAGE_BYTES
-from inference.events import MissingWhy, Mode
+from inference.audio import MissingWhy
+from inference.events import Mode
 
 SUBPROTOCOL = "interview.v1"
 MAX_GAP_FRAMES = 36_000  # an hour of 100 ms frames

@@ -1,0 +1,123 @@
+"""Audio that was lost on its way: told in its place, never papered over."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inference import events as ev
+from inference.adapters.fakes import ScriptedRecognizer
+from inference.audio import SAMPLE_RATE, WINDOW_SAMPLES, AudioChunk, Hole, windows
+from inference.ports import Engines, Priority
+from inference.session import AnswerSession
+from inference.transcription import Missing, missing_before
+from tests.inference.sessions import STAR, Played, brief, engines, hear, play, silence, speech
+
+BEFORE, AFTER = "I profiled the hot path and", "latency fell by 40%."
+
+
+async def _with_a_hole(played: Played, on: Engines, missing: tuple[Missing, ...] = ()) -> AnswerSession:
+    session = AnswerSession(on, brief(missing=missing), observe=played.observe)
+    hearing = asyncio.create_task(hear(session, played))
+    await play(session, speech(2))
+    session.hole(3.2, "lost")
+    await play(session, speech(2), silence(3))
+    session.done()
+    await hearing
+    return session
+
+
+async def test_words_before_and_after_a_hole_are_never_one_utterance() -> None:
+    played, recognizer = Played(), ScriptedRecognizer(BEFORE, AFTER)
+    await _with_a_hole(played, engines(recognizer))
+    first, second = played.of(ev.TranscriptFinal)
+    assert (first.text, second.text) == (BEFORE, AFTER)
+    assert first.end_s == 2.0  # no sample is invented, and none of the next utterance is taken
+    assert second.start_s == 2.0
+    finals = [length for priority, length in recognizer.asked if priority is Priority.FINAL]
+    assert finals[0] == 2.0
+
+
+async def test_a_hole_is_told_in_its_place_and_the_answer_needs_a_person() -> None:
+    played = Played()
+    await _with_a_hole(played, engines(ScriptedRecognizer(BEFORE, AFTER)))
+    assert played.of(ev.AudioMissing) == [ev.AudioMissing(turn=1, at_s=2.0, seconds=3.2, why="lost")]
+    types = played.types
+    assert types.index("audio.missing") < types.index("transcript.final")
+    assert played.outcome is not None
+    assert played.outcome.missing == (Missing(2.0, 3.2, "lost"),)
+    assert played.outcome.low_confidence
+    assert played.outcome.transcript == f"{BEFORE} {AFTER}"  # not the candidate's words
+    done = played.of(ev.FeedbackDone)[-1]
+    assert done.low_confidence or "low_confidence" in done.flags
+
+
+async def test_a_hole_that_was_told_before_is_not_told_again_and_still_divides() -> None:
+    told = missing_before([ev.AudioMissing(turn=1, at_s=2.0, seconds=3.2, why="lost")])
+    played = Played()
+    await _with_a_hole(played, engines(ScriptedRecognizer(BEFORE, AFTER)), told)
+    assert "audio.missing" not in played.types
+    assert len(played.of(ev.TranscriptFinal)) == 2
+    assert played.outcome is not None
+    assert (played.outcome.missing, played.outcome.low_confidence) == (told, True)
+
+
+async def test_a_hole_moves_no_clock() -> None:
+    played = Played()
+    session = AnswerSession(engines(), brief(limit_s=30))
+    hearing = asyncio.create_task(hear(session, played))
+    await play(session, speech(2))
+    session.hole(3_000.0, "full")
+    await play(session, silence(0.4))
+    session.done()
+    await hearing
+    assert played.of(ev.TurnEnded)[0].reason == "done"
+
+
+async def test_a_hole_is_told_where_nobody_listens() -> None:
+    played = Played()
+    session = AnswerSession(Engines(voice=None, recognizer=None, llm=None), brief())
+    hearing = asyncio.create_task(hear(session, played))
+    await play(session, speech(1))
+    session.hole(0.5, "unreadable")
+    session.answer_in_text(STAR)
+    await hearing
+    assert played.of(ev.AudioMissing)[0].at_s == 1.0
+
+
+async def test_an_answer_of_holes_alone_is_for_a_person() -> None:
+    played = Played()
+    session = AnswerSession(engines(), brief())
+    session.hole(20.0, "lost")
+    session.done()
+    await hear(session, played)
+    assert played.of(ev.FeedbackDone)[-1].flags == ("low_confidence", "needs_review")
+
+
+@given(st.lists(st.one_of(st.integers(1, 2_000), st.just(0)), max_size=30))
+def test_every_sample_between_holes_is_in_a_window_that_tells_its_time(lengths: list[int]) -> None:
+    async def cut() -> list[AudioChunk]:
+        return [window async for window in windows(_given(lengths))]
+
+    runs, start, told = [], 0, []
+    for length in lengths:
+        if length:
+            start += length
+        else:
+            told.append(start / SAMPLE_RATE)
+    for window in asyncio.run(cut()):
+        if window.hole is not None:
+            runs.append(window.start_s)
+        else:
+            assert window.samples == WINDOW_SAMPLES
+            assert set(window.pcm.rstrip(b"\0")) <= {1}
+    assert runs == told
+
+
+async def _given(lengths: list[int]):  # type: ignore[no-untyped-def]
+    start = 0
+    for length in lengths:
+        yield AudioChunk(start, b"\1\1" * length, None if length else Hole(1.0, "lost"))
+        start += length
