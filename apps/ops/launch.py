@@ -93,7 +93,7 @@ class Launch:
         require_writable(settings.VAR_DIR)
         family = socket.AF_INET6 if address.ipv6 else socket.AF_INET
         require_free_port(address.host, address.port, family)
-        _require_speech_model_known()
+        require_speech_model()
         with self._step("Redis"):
             self._have_redis()
         with self._step("Database"):
@@ -141,7 +141,8 @@ class Launch:
             self.web.restart()
 
 
-def _require_speech_model_known() -> None:
+def require_speech_model() -> None:
+    """ASR_MODEL names a known model or a folder; whether it is here is another question."""
     try:
         require_speech_model_known()
     except ModelUnavailable as exc:
@@ -165,16 +166,25 @@ def worker_spec(var_dir: Path) -> ChildSpec:
 
 def prepare_database() -> None:
     """Bring SQLite up to date. Another database is its operator's: we only say what to do."""
-    try:
-        executor = MigrationExecutor(connection)
-        behind = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    except DatabaseError as exc:
-        raise StartRefused(database_fault(exc)) from exc
-    if not behind:
+    if not migrations_missing():
         return
     if connection.vendor != "sqlite":
-        raise StartRefused(f"The database lacks {len(behind)} migrations. Run: python manage.py migrate")
+        require_migrated()
     call_command("migrate", interactive=False, verbosity=0)
+
+
+def require_migrated() -> None:
+    if behind := migrations_missing():
+        raise StartRefused(f"The database lacks {behind} migrations. Run: python manage.py migrate")
+
+
+def migrations_missing() -> int:
+    """How many migrations the database is behind. Raises StartRefused when it does not answer."""
+    try:
+        executor = MigrationExecutor(connection)
+        return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+    except DatabaseError as exc:
+        raise StartRefused(database_fault(exc)) from exc
 
 
 def make_demo() -> str:
