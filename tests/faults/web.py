@@ -1,0 +1,44 @@
+"""The lab's web process: the site's own server command with scripted engines and, if asked, fast clocks.
+
+`python -m tests.faults.web PORT`. Reads LAB_HEARD (the line that is "heard"; empty: no speech model),
+LAB_HEARD_AFTER_S and LAB_CLOCKS, beside the site's own settings.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import django
+from django.core.management import call_command, get_commands
+
+from tests.faults.clocks import set_clocks
+
+
+def main(port: str) -> None:
+    os.environ["DJANGO_SETTINGS_MODULE"] = "interview_site.settings"
+    os.environ["RUN_MAIN"] = "true"  # the web process alone, as `runserver` starts it
+    django.setup()
+    set_clocks()
+    _script_engines(os.environ.get("LAB_HEARD", ""), float(os.environ.get("LAB_HEARD_AFTER_S", "0")))
+    if "serve" in get_commands():
+        call_command("serve", f"--port={port}")
+    else:
+        call_command("runserver", f"127.0.0.1:{port}")
+
+
+def _script_engines(heard: str, after_s: float) -> None:
+    from apps.live.engines import process_engines
+    from inference.adapters.fakes import LoudnessDetector, ScriptedRecognizer
+    from inference.ports import Engines
+
+    def scripted() -> Engines:
+        if not heard:
+            return Engines(None, None, None, why_text="no speech model in this scenario")
+        return Engines(LoudnessDetector(), ScriptedRecognizer(heard, delay_s=after_s), None)
+
+    process_engines._build = scripted
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
