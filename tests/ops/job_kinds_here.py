@@ -7,6 +7,8 @@ import signal
 import time
 from pathlib import Path
 
+from django.db import transaction
+
 from apps.ops.job_kinds import JobKind, job_kind_register
 from apps.ops.jobs import Lease, job_guard
 from apps.ops.steps import Step
@@ -22,15 +24,16 @@ def _failed(subject_id: int, reason: str) -> None:
 
 
 def _quick(lease: Lease, step: Step) -> None:
-    job_guard(lease)
-    _mark(f"done {lease.subject_id}")
+    with transaction.atomic():
+        job_guard(lease)
+        _mark(f"done {lease.subject_id}")
 
 
 def _slow(lease: Lease, step: Step) -> None:
-    """Two seconds of work; on the first attempt it never gets there."""
+    """On the first attempt it never gets there."""
+    _mark(f"process {lease.subject_id} {os.getpid()} {os.getppid()}")
     _mark(f"start {lease.subject_id}")
-    _mark(f"worker {os.getppid()}")
-    time.sleep(60 if lease.attempt == 1 else 1)
+    time.sleep(600 if lease.attempt == 1 else 1)
     _quick(lease, step)
 
 
@@ -57,6 +60,6 @@ def _faulty(lease: Lease, step: Step) -> None:
 
 
 for _name, _run in (("quick", _quick), ("slow", _slow), ("two_seconds", _two_seconds), ("poison", _poison)):
-    job_kind_register(JobKind(_name, _run, _failed, 120.0))
+    job_kind_register(JobKind(_name, _run, _failed, 900.0))
 job_kind_register(JobKind("faulty", _faulty, _failed))
 job_kind_register(JobKind("deaf", _deaf, _failed, 0.1))

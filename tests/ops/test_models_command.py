@@ -30,7 +30,7 @@ def test_list_names_each_model_and_whether_it_is_here(tmp_path: Path) -> None:
 def test_fetch_of_a_model_that_is_here_says_where(model_dir: Path, tmp_path: Path) -> None:
     fetched = manage(tmp_path / "var", "models", "fetch", "base", "--json", MODELS_DIR=str(model_dir.parent))
     assert fetched.returncode == 0
-    assert json.loads(fetched.stdout) == {"name": "base", "folder": str(model_dir)}
+    assert json.loads(fetched.stdout) == {"name": "base", "folder": str(model_dir.resolve())}
 
 
 def test_verify_finds_one_changed_byte(copied: Path, tmp_path: Path) -> None:
