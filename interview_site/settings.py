@@ -162,17 +162,27 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
 }
 CELERY_BROKER_URL = _REDIS + "/0"
 CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# A limit per task would cut jobs of many steps: the keeper in apps.ops.lease_keeper kills a step that is over
+# its 30 or 60 s. This one ends a process whose threads all stand still, the keeper's too.
+CELERY_TASK_TIME_LIMIT = 3600
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 20  # on SIGQUIT, or SIGTERM with REMAP_SIGTERM=SIGQUIT
 CELERY_TASK_DEFAULT_QUEUE = "analysis"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # Redis may be away for as long as it likes
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "queue_order_strategy": "priority",
     "priority_steps": list(range(10)),
     "sep": ":",
+    # The message of a job that takes longer is delivered again; the job's row says that somebody works on it.
     "visibility_timeout": 120,
+    # The defaults look every 100 s for messages that a killed worker held.
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
     "socket_connect_timeout": 1,
 }
 CELERY_TASK_PUBLISH_RETRY = False  # the outbox tries again; a request never waits for a broker

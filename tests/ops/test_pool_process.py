@@ -33,10 +33,10 @@ def test_a_busy_pool_process_does_not_outlive_a_killed_worker(
             worker = stack.workers[0].process
             pool = pool_process(worker.pid)
             with transaction.atomic():
-                job_enqueue(organisation_id=1, kind="slow", subject_id=1)  # a minute of work
-            wait_until(lambda: "start 1" in stack.marks(), 15)
+                job_enqueue(organisation_id=1, kind="slow", subject_id=1)  # ten minutes of work
+            wait_until(lambda: "start 1" in stack.marks(), 60)
             worker.kill()
             worker.wait()
-            wait_until(lambda: not alive(pool), 3)
+            wait_until(lambda: not alive(pool), 30)
         finally:
             stack.close()

@@ -101,6 +101,13 @@ class Stack:
         path = self.folder / "marks"
         return path.read_text().splitlines() if path.exists() else []
 
+    def process_of(self, subject_id: int) -> tuple[int, int]:
+        """The pool process that works on a `slow` job, and its worker; waits for the start."""
+        wait_until(lambda: f"start {subject_id}" in self.marks(), 120)
+        line = next(mark for mark in self.marks() if mark.startswith(f"process {subject_id} "))
+        pool, worker = line.split()[2:]
+        return int(pool), int(worker)
+
     def close(self) -> None:
         for worker in self.workers:
             worker.kill()
