@@ -73,7 +73,7 @@ class BoundedServer(Server):  # type: ignore[misc]
         """Why nobody new is let in just now, or nothing."""
         if self._stopping:
             return "stopping"
-        return "descriptors" if self.descriptors.few else ""
+        return "descriptors" if self._short_of_descriptors() else ""
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         scope["message_taken"] = getattr(protocol, "message_taken", None)
@@ -100,7 +100,7 @@ class BoundedServer(Server):  # type: ignore[misc]
     def timeout_checker(self) -> None:
         """The sweep over all connections, once a second."""
         reactor.callLater(SWEEP_S, self.timeout_checker)
-        self._tell_shortage()
+        self._short_of_descriptors()
         now = time.monotonic()
         cut = Counter(why for transport in list(self.transports) if (why := self._swept(transport, now)))
         for why, connections in cut.items():
@@ -153,11 +153,12 @@ class BoundedServer(Server):  # type: ignore[misc]
             if transport is not None:
                 transport.abortConnection()
 
-    def _tell_shortage(self) -> None:
+    def _short_of_descriptors(self) -> bool:
         if self.descriptors.few != self._short:
             self._short = not self._short
-            state = "few file descriptors are left: nobody new is let in" if self._short else "enough again"
-            logger.warning("descriptors: %s", state)
+            state = "few are left, nobody new is let in" if self._short else "there are enough again"
+            logger.warning("file descriptors: %s", state)
+        return self._short
 
     async def _stop_in_order(self) -> None:
         self._stopping = True

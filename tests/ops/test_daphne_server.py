@@ -3,45 +3,24 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
+from apps.ops.daphne_connections import FRAGMENTS
 from apps.ops.daphne_server import MESSAGE_BYTES
-from tests.ops.site import ROOT, accepts, environment, free_port, wait_for
+from tests.ops.flooded import UPGRADE, Flooded, closed, masked, refused
+from tests.ops.site import wait_for
 
-
-class Flooded:
-    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
-        self.process, self.port = process, port
-
-    def connect(self, path: str) -> ClientConnection:
-        return connect(
-            f"ws://127.0.0.1:{self.port}{path}", compression=None, max_size=None, ping_interval=None
-        )
-
-    def memory_mb(self) -> float:
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("VmRSS:")[1].split()[0]) / 1000
+BINARY, CONTINUED, PING = 2, 0, 9
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flooded]:
-    port, var = free_port(), tmp_path_factory.mktemp("flooded") / "var"
-    argv = [sys.executable, "-m", "tests.ops.flooded_server", str(port)]
-    process = subprocess.Popen(argv, cwd=ROOT, env=environment(var))
-    try:
-        wait_for(lambda: accepts(port), 20)
-        yield Flooded(process, port)
-    finally:
-        process.kill()
-        process.wait()
+    with Flooded(tmp_path_factory.mktemp("flooded")) as server:
+        yield server
 
 
 def flood(client: ClientConnection) -> int:
@@ -81,25 +60,73 @@ def test_a_slow_consumer_gets_every_message_in_the_end(server: Flooded) -> None:
     with server.connect("/echo") as client:
         for number in range(500):
             client.send(bytes(1000 + number))
-        assert [client.recv(timeout=20) for _ in range(500)] == [str(1000 + number) for number in range(500)]
+        assert [client.recv(timeout=60) for _ in range(500)] == [str(1000 + number) for number in range(500)]
 
 
 def test_a_client_that_never_reads_is_cut_off(server: Flooded) -> None:
-    with socket.create_connection(("127.0.0.1", server.port)) as client:
-        client.sendall(
-            b"GET /chatty HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-        )
+    before = server.events("connection_cut:unsent")
+    with server.dial() as client:
+        client.sendall(UPGRADE % b"/chatty")
         before_mb = server.memory_mb()
-        time.sleep(3)
+        wait_for(lambda: server.events("connection_cut:unsent") > before, 60)
         assert server.memory_mb() - before_mb < 60
-        client.settimeout(5)
         assert drained(client) < 50_000_000
+
+
+def test_pings_whose_answers_nobody_reads_are_bounded_too(server: Flooded) -> None:
+    before, before_mb = server.events("connection_cut:unsent"), server.memory_mb()
+    with server.upgraded("/stalled") as client:
+        assert refused(client, masked(bytes(125), opcode=PING) * 100)
+    assert server.events("connection_cut:unsent") > before
+    assert server.memory_mb() - before_mb < 40
 
 
 def test_a_message_over_the_limit_closes_the_socket(server: Flooded) -> None:
     with server.connect("/echo") as client:
         client.send(bytes(MESSAGE_BYTES + 1))
-        with pytest.raises(ConnectionClosed) as closed:
-            client.recv(timeout=5)
-        assert closed.value.rcvd is None or closed.value.rcvd.code == 1009
+        with pytest.raises(ConnectionClosed) as ended:
+            client.recv(timeout=60)
+        assert ended.value.rcvd is None or ended.value.rcvd.code == 1009
+
+
+def test_a_length_that_cannot_be_true_costs_nothing(server: Flooded) -> None:
+    before, before_mb = server.events("connection_cut:message_size"), server.memory_mb()
+    with server.upgraded("/echo") as client:
+        client.sendall(bytes([0x82, 0xFF]) + (1 << 62).to_bytes(8, "big") + bytes(4))
+        closed(client)
+    assert server.events("connection_cut:message_size") == before + 1
+    assert server.memory_mb() - before_mb < 8
+
+
+def fragments(count: int) -> bytes:
+    first = masked(b"a", opcode=BINARY, last=False)
+    middle = masked(b"a", opcode=CONTINUED, last=False)
+    return first + middle * (count - 2) + masked(b"a", opcode=CONTINUED)
+
+
+def test_a_message_in_2000_fragments_is_cut_off(server: Flooded) -> None:
+    before, left = server.events("connection_cut:fragments"), server.gone("echo")
+    with server.upgraded("/echo") as client:
+        client.sendall(fragments(2_000))
+        closed(client)
+    assert server.events("connection_cut:fragments") == before + 1
+    wait_for(lambda: server.gone("echo") == left + 1, 60)  # its application was told
+
+
+def test_a_message_in_as_many_fragments_as_allowed_arrives_whole(server: Flooded) -> None:
+    with server.upgraded("/echo") as client:
+        for _ in range(2):  # counted anew for each message
+            client.sendall(fragments(FRAGMENTS))
+            assert client.recv(100) == b"\x81\x02%d" % FRAGMENTS
+
+
+def test_the_consumer_of_a_client_that_was_cut_off_is_told(server: Flooded) -> None:
+    left = server.gone("echo")
+    with server.upgraded("/echo") as client:
+        assert refused(client, masked(b"a", opcode=BINARY) + masked(bytes(125), opcode=PING) * 200)
+    wait_for(lambda: server.gone("echo") == left + 1, 60)
+
+
+def test_the_server_is_still_there_after_all_that(server: Flooded) -> None:
+    assert server.process.poll() is None
+    assert "Traceback" not in server.said
