@@ -28,6 +28,8 @@ REQUEST_BYTES = 16 << 20
 RETRY_AFTER_S = 5
 TOO_LARGE = b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 SERVER_CLOSE_CODES = frozenset({1011, 1012, 1013})
+_Transport: Any = tcp.Server  # Twisted is typed by halves: its own methods are untyped
+_Channel: Any = HTTPChannel
 logger = logging.getLogger(__name__)
 
 
@@ -45,7 +47,7 @@ class Limits:
     exit_s: float = 20.0
 
 
-class BoundedTransport(tcp.Server):  # type: ignore[misc]
+class BoundedTransport(_Transport):  # type: ignore[misc]
     """The bytes of one connection: counts those its client leaves unread, and cuts it off."""
 
     def __init__(self, *parts: Any) -> None:
@@ -105,10 +107,12 @@ class BoundedTransport(tcp.Server):  # type: ignore[misc]
         super().connectionLost(reason)
 
 
-class BoundedChannel(HTTPChannel):  # type: ignore[misc]
+class BoundedChannel(_Channel):  # type: ignore[misc]
     """The requests of one connection, each whole within its time."""
 
     requests_seen = 0
+    _since: float | None  # when it began to wait, or the request to come in; None while that is answered
+    _received: int
 
     def connectionMade(self) -> None:  # noqa: N802
         self._begin_waiting()
@@ -120,8 +124,9 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
                 self._since = time.monotonic()
             self._received += len(data)
             if self._received > REQUEST_BYTES:
-                return self._refuse_size()
-        return super().dataReceived(data)
+                self._refuse_size()
+                return
+        super().dataReceived(data)
 
     def allContentReceived(self) -> None:  # noqa: N802
         self._since = None  # what takes time from here on is the application
@@ -144,7 +149,7 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         return "slow_request" if waited_s > allowed_s else ""
 
     def _begin_waiting(self) -> None:
-        self._since: float | None = time.monotonic()
+        self._since = time.monotonic()
         self._received = 0
 
     def _refuse_size(self) -> None:

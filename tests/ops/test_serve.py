@@ -52,7 +52,8 @@ def test_it_serves_alone_and_ends_well(home: Path) -> None:
 
 
 def test_a_database_behind_is_one_line(tmp_path: Path) -> None:
-    refused = manage(tmp_path / "var", "serve", "--port", str(free_port()))
+    database = {"DATABASE_URL": f"sqlite:///{tmp_path}/viva.sqlite3"}
+    refused = manage(tmp_path / "var", "serve", "--port", str(free_port()), **database)
     assert refused.returncode == 1
     assert "python manage.py migrate" in one_line(refused.stderr)
 

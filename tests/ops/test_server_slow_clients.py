@@ -22,8 +22,8 @@ HEAD = b"POST /count HTTP/1.1\r\nHost: x\r\n"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flooded]:
-    limits = {"first_request_s": 3.0, "keep_alive_s": 3.0, "request_s": 2.0, "unread_s": 2.0}
-    with Flooded(tmp_path_factory.mktemp("slow"), **limits) as server:
+    folder = tmp_path_factory.mktemp("slow")
+    with Flooded(folder, first_request_s=3.0, keep_alive_s=3.0, request_s=2.0, unread_s=2.0) as server:
         yield server
 
 
