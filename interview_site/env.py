@@ -68,6 +68,16 @@ def whole_number(raw: str) -> int:
     return number
 
 
+def seconds(least: int, most: int) -> Callable[[str], int]:
+    def parse(raw: str) -> int:
+        number = int(raw) if raw.isdigit() else -1
+        if not least <= number <= most:
+            raise ValueError(f"use seconds, from {least} to {most}")
+        return number
+
+    return parse
+
+
 def port(raw: str) -> int:
     number = int(raw) if raw.isdigit() else 0
     if not 1 <= number <= 65_535:

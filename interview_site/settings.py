@@ -268,6 +268,12 @@ MAX_LIVE_SESSIONS = env.setting(
     10,
     "Live interviews one web process takes; a page beyond them is told to wait (close code 4429).",
 )
+RESUME_GRACE_S = env.setting(
+    "RESUME_GRACE_S",
+    env.seconds(10, 86_400),
+    900,
+    "Seconds after which an interview that nobody came back to is closed and analysed.",
+)
 
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 14

@@ -30,6 +30,7 @@ class AskedTurn:
     typed: str = ""
     sha256: str = ""
     epoch: str = ""
+    audio_s: float = 0.0
     audio_complete: bool = True
 
 
@@ -90,6 +91,17 @@ def standing_of_interview(*, interview_id: int) -> Standing | None:
     """Who may go on writing the interview; None when it is gone."""
     row = Interview.objects.filter(pk=interview_id).values_list("generation", "consented_at").first()
     return None if row is None else Standing(generation=row[0], consented=row[1] is not None)
+
+
+def lacks_audio(interview: Interview) -> bool:
+    """Whether a closed answer of it still waits for audio that the page may hold."""
+    return interview.turns.filter(audio_complete=False).exclude(status=Turn.Status.OPEN).exists()
+
+
+def interviews_live_beats() -> dict[int, int]:
+    """The beat of every interview that is under way, the oldest first."""
+    live = Interview.objects.filter(status=Interview.Status.LIVE).order_by("pk")
+    return dict(live.values_list("pk", "beat"))
 
 
 def turn_ends_with(*, interview_id: int, number: int, typed: str) -> bool:
@@ -195,5 +207,6 @@ def _asked(turn: Turn, follow_up: str) -> AskedTurn:
         typed=typed,
         sha256=turn.sha256,
         epoch=turn.epoch,
+        audio_s=turn.audio_s,
         audio_complete=turn.audio_complete,
     )

@@ -19,6 +19,7 @@ from interview_site.env import (
     http_urls,
     port,
     redis_url,
+    seconds,
     whole_number,
 )
 from interview_site.settings_table import PAGE, settings_page
@@ -34,6 +35,9 @@ PRODUCTION = {"DEBUG": "0", "SECRET_KEY": "kV8-Tq2w9" * 6, "ALLOWED_ORIGINS": "h
         (whole_number, "0"),
         (whole_number, "-3"),
         (whole_number, "ten"),
+        (seconds(10, 60), "9"),
+        (seconds(10, 60), "61"),
+        (seconds(10, 60), "soon"),
         (http_urls, "127.0.0.1:8100"),
         (http_urls, "ftp://host"),
         (redis_url, "http://host"),
@@ -48,6 +52,10 @@ def test_a_wrong_value_names_its_variable(parse: object, raw: str, monkeypatch: 
     monkeypatch.setenv("SOMETHING", raw)
     with pytest.raises(ImproperlyConfigured, match=f"^SOMETHING='{re.escape(raw)}': use "):
         Setting("SOMETHING", parse, None, "").read()  # type: ignore[arg-type]
+
+
+def test_seconds_within_their_bounds_are_taken() -> None:
+    assert [seconds(10, 60)(raw) for raw in ("10", "60")] == [10, 60]
 
 
 def test_a_wrong_address_is_shown_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
