@@ -9,23 +9,25 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from inference.assessment import Answer, Assessment, Language, QuestionSpec, Word
-from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk, windows
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk, Hole, windows
 from inference.config import Endpointing
 from inference.endpointing import UtteranceEnded, endpoint
 from inference.feedback import Judge
 from inference.observe import Observe, ignore
 from inference.ports import Engines, Priority, Recognizer, Speech, Transcript
-from inference.transcription import HeardUtterance, join_texts, on_answer_clock
+from inference.transcription import HeardUtterance, Missing, join_texts, on_answer_clock
 
 MARGIN_S = 0.2
 LONGEST_S = 29.5  # Whisper's window is 30 s; a live utterance has at most 29 s with its margins
+SEARCH_S = 60.0  # so much audio is searched for speech in one step: seconds of work on a slow machine
 
 
 @dataclass(frozen=True, slots=True)
 class GivenAnswer:
     """What was kept of one answer. `pcm` is empty for a typed one, or when its recording is gone.
 
-    `unheard`: the live session left it unscored, so its live words are not the whole of it.
+    `unheard`: the live session left it unscored, so its live words are not the whole of it. `late`: audio
+    came after that session. `missing` audio is lost for good; `partial`: some is lost or still to come.
     """
 
     turn: int
@@ -36,17 +38,29 @@ class GivenAnswer:
     speech_s: float | None = None
     low_confidence: bool = False
     unheard: bool = False
+    late: bool = False
+    missing: tuple[Missing, ...] = ()
+    partial: bool = False
+
+    @property
+    def cut_live(self) -> bool:
+        """Whether what was heard live tells where all its speech is."""
+        return bool(self.heard) and not self.unheard and not self.late
 
 
 @dataclass(frozen=True, slots=True)
 class DeepReading:
-    """`decoded` is empty where nothing was heard again; `transcript` and `words` are what was judged."""
+    """`decoded` is empty where nothing was heard again; `transcript` and `words` are what was judged.
+
+    `speech_s` is how long was spoken, None where that was not measured anew.
+    """
 
     decoded: tuple[HeardUtterance, ...]
     transcript: str
     words: tuple[Word, ...]
     low_confidence: bool
     assessment: Assessment | None
+    speech_s: float | None = None
 
 
 def _unhurried() -> None:
@@ -66,19 +80,22 @@ async def read_again(
     live session could not hear.
     """
     decoded = await _decode_again(engines, given, next_step)
-    live = () if given.unheard else given.heard
+    live = given.heard if given.cut_live else ()
     heard = tuple(_surer(again, live) for again in decoded)
     transcript = join_texts([one.transcript.text for one in heard])
     judgeable = bool(transcript) or not given.unheard
     if not transcript:  # nothing heard again: what the live session heard stands
         heard, transcript = given.heard, given.transcript
-    low = any(one.transcript.low_confidence for one in heard) if heard else given.low_confidence
+    unsure = any(one.transcript.low_confidence for one in heard) if heard else given.low_confidence
+    low = unsure or given.partial
     words = tuple(word for one in heard for word in one.transcript.words)
-    answer = Answer(given.question, transcript, words, given.speech_s, low)
+    measured = decoded and not given.cut_live
+    speech_s = sum(one.voice_end_s - one.start_s for one in decoded) if measured else None
+    answer = Answer(given.question, transcript, words, speech_s or given.speech_s, low)
     judge = Judge(given.turn, engines.llm, emit=lambda _: None, observe=observe)
     assessment = await judge.judge(answer) if transcript and judgeable else None
     scored = assessment is not None and assessment.score is not None
-    return DeepReading(decoded, transcript, words, low, assessment if scored else None)
+    return DeepReading(decoded, transcript, words, low, assessment if scored else None, speech_s)
 
 
 async def _decode_again(
@@ -88,8 +105,8 @@ async def _decode_again(
         return ()
     await engines.recognizer.start()
     next_step()
-    cuts = () if given.unheard else cuts_of(given)
-    cuts = cuts or await _cuts_by_voice(engines, given.pcm)
+    cuts = cuts_of(given) if given.cut_live else []
+    cuts = cuts or await _cuts_by_voice(engines, given, next_step)
     # One answer has one language, and the longest utterance tells it best.
     language: Language | None = None
     decoded: dict[int, HeardUtterance] = {}
@@ -98,7 +115,9 @@ async def _decode_again(
         next_step()
         if language is None and transcript.text:
             language = transcript.language
-        decoded[cut.number] = HeardUtterance(cut.number, transcript, cut.start_s, cut.end_s)
+        decoded[cut.number] = HeardUtterance(
+            cut.number, transcript, cut.start_s, cut.end_s, speech_end_s=cut.speech_end_s
+        )
     return tuple(decoded[number] for number in sorted(decoded))
 
 
@@ -109,6 +128,7 @@ class Cut:
     number: int
     start_s: float
     end_s: float
+    speech_end_s: float | None = None
 
 
 def cuts_of(given: GivenAnswer) -> list[Cut]:
@@ -126,17 +146,41 @@ def cuts_of(given: GivenAnswer) -> list[Cut]:
     return cuts
 
 
-async def _cuts_by_voice(engines: Engines, pcm: bytes) -> list[Cut]:
-    """Where the live session could not hear at all: find the speech in the recording."""
+async def _cuts_by_voice(engines: Engines, given: GivenAnswer, next_step: Callable[[], None]) -> list[Cut]:
+    """Where the live session did not hear all of it: find the speech in the recording."""
     if engines.voice is None:
         return []
-
-    async def recording() -> AsyncIterator[AudioChunk]:
-        yield AudioChunk(0, pcm)
-
-    sounds = endpoint(windows(recording()), engines.voice.stream(), Endpointing(), guess_every_s=3600.0)
+    sounds = endpoint(
+        windows(_recording(given, next_step)),
+        engines.voice.stream(),
+        Endpointing(),
+        guess_every_s=3600.0,
+    )
     spoken = [sound.utterance async for sound in sounds if isinstance(sound, UtteranceEnded)]
-    return [Cut(one.number, one.start_s, one.end_s) for one in spoken]
+    return [Cut(one.number, one.start_s, one.end_s, one.speech_end_s) for one in spoken]
+
+
+async def _recording(given: GivenAnswer, next_step: Callable[[], None]) -> AsyncIterator[AudioChunk]:
+    """The recording from step to step, with its holes: words are not joined across them."""
+    end = len(given.pcm) // BYTES_PER_SAMPLE
+    holes = [(min(end, round(one.at_s * SAMPLE_RATE)), one) for one in given.missing]
+    start = 0
+    for at, missing in holes:
+        async for chunk in _pieces(given.pcm, start, at, next_step):
+            yield chunk
+        yield AudioChunk(at, b"", Hole(missing.seconds, missing.why))
+        start = at
+    async for chunk in _pieces(given.pcm, start, end, next_step):
+        yield chunk
+
+
+async def _pieces(
+    pcm: bytes, start: int, end: int, next_step: Callable[[], None]
+) -> AsyncIterator[AudioChunk]:
+    for first in range(start, end, round(SEARCH_S * SAMPLE_RATE)):
+        last = min(first + round(SEARCH_S * SAMPLE_RATE), end)
+        yield AudioChunk(first, pcm[first * BYTES_PER_SAMPLE : last * BYTES_PER_SAMPLE])
+        next_step()
 
 
 async def _decode(

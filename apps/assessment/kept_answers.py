@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import wave
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from django.conf import settings
 
@@ -15,7 +15,7 @@ from apps.interviews.selectors import planned_question, question_spec
 from inference.assessment import Language, Word
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
 from inference.ports import Transcript
-from inference.transcription import HeardUtterance
+from inference.transcription import HeardUtterance, Missing
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,17 @@ def given_answer(turn: Turn) -> GivenAnswer:
         speech_s=turn.speech_s if spoken else None,
         low_confidence=turn.low_confidence,
         unheard=spoken and turn.status == Turn.Status.UNSCORED,
+        late=turn.late_s > 0,
+        missing=missing_of(turn),
+        partial=bool(turn.missing) or not turn.audio_complete,
     )
+
+
+def missing_of(turn: Turn) -> tuple[Missing, ...]:
+    """The holes of the answer in the order of its audio."""
+    rows = cast("list[dict[str, Any]]", turn.missing)
+    holes = (Missing(float(row["at_s"]), float(row["seconds"]), row["why"]) for row in rows)
+    return tuple(sorted(holes, key=lambda hole: hole.at_s))
 
 
 def heard_utterance(row: Utterance, language: str) -> HeardUtterance:

@@ -65,6 +65,33 @@ class Evidence(models.Model):
         return f"{self.dimension} {self.value}"
 
 
+class Correction(models.Model):
+    """What audio that came late made of an answer: its live words and score before, what counts since.
+
+    One for each recording that was heard anew, which is what makes hearing it twice harmless.
+    """
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="corrections")
+    sha256 = models.CharField(max_length=64)  # of the recording that was heard
+    late_s = models.FloatField()
+    transcript_before = models.TextField(blank=True)
+    transcript_after = models.TextField(blank=True)
+    value_before = models.DecimalField(max_digits=3, decimal_places=1, null=True, blank=True)
+    value_after = models.DecimalField(max_digits=3, decimal_places=1, null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("correction")
+        verbose_name_plural = _("corrections")
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["turn", "sha256"], name="one_correction_per_recording")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.value_before} -> {self.value_after}"
+
+
 class Report(models.Model):
     """The interview as a whole. `mean` leaves unanswered questions out; `coverage` counts them."""
 

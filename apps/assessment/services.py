@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from django.db import transaction
 
-from apps.assessment.models import Evidence, Report, Score
+from apps.assessment.models import Correction, Evidence, Report, Score
 from apps.assessment.selectors import turn_readings
 from apps.assessment.summary import coverage_of, mean_of, next_steps_of
 from apps.assessment.word_times import quotes_timed
 from apps.interviews.models import Interview, Turn, Utterance
 from inference.assessment import Assessment, Word, grade_for
+from inference.transcription import join_texts
 
 if TYPE_CHECKING:  # a web process that records live scores need not load what analyses them
     from apps.assessment.analysis import DeepReading
@@ -90,7 +91,9 @@ def deep_reading_record(*, turn: Turn, reading: DeepReading) -> Score | None:
             return None
         turn.transcript, turn.low_confidence = reading.transcript, reading.low_confidence
         turn.status = Turn.Status.ANSWERED  # also one that the live session could not score
-        turn.save(update_fields=["transcript", "low_confidence", "status"])
+        if reading.speech_s is not None:
+            turn.speech_s = reading.speech_s
+        turn.save(update_fields=["transcript", "low_confidence", "status", "speech_s"])
         return score_record(
             turn=turn,
             assessment=reading.assessment,
@@ -98,6 +101,47 @@ def deep_reading_record(*, turn: Turn, reading: DeepReading) -> Score | None:
             stage=Score.Stage.DEEP,
             low_confidence=reading.low_confidence,
         )
+
+
+def correction_record(*, turn: Turn, reading: DeepReading) -> Correction | None:
+    """Store what the whole recording led to, beside what the live session had made of its part.
+
+    `turn` is as it was when its recording was read. None: this recording was corrected before. Raises
+    Turn.DoesNotExist when the interview was deleted.
+    """
+    if turn.corrections.filter(sha256=turn.sha256).exists():
+        return None
+    with transaction.atomic():
+        before = _live_words(turn)
+        live = turn.scores.filter(stage=Score.Stage.LIVE).first()
+        deep = deep_reading_record(turn=turn, reading=reading) if reading.assessment else None
+        counts = deep or turn.scores.filter(stage=Score.Stage.DEEP).first() or live
+        correction = Correction.objects.create(
+            turn=turn,
+            sha256=turn.sha256,
+            late_s=turn.late_s,
+            transcript_before=before,
+            transcript_after=Turn.objects.values_list("transcript", flat=True).get(pk=turn.pk),
+            value_before=live.value if live else None,
+            value_after=counts.value if counts else None,
+        )
+        _report_refresh(turn.interview)
+    return correction
+
+
+def _live_words(turn: Turn) -> str:
+    """What the candidate was shown when the answer was closed, whatever was read since."""
+    if turn.input == "text":
+        return turn.transcript
+    live = turn.utterances.filter(decode=Utterance.Decode.LIVE)
+    return join_texts(list(live.values_list("text", flat=True)))
+
+
+def _report_refresh(interview: Interview) -> None:
+    """Sum up again what was summed up before; an interview without a report gets none."""
+    report = Report.objects.filter(interview=interview).first()
+    if report is not None:
+        report_rebuild(interview=interview, status=report.status, reason=report.reason)
 
 
 def _decoded(turn: Turn, heard: HeardUtterance) -> Utterance:

@@ -15,7 +15,8 @@ from channels.layers import get_channel_layer
 from django.db import connection
 from pytest_django import Settings
 
-from apps.assessment import tasks
+import apps.assessment.tasks  # noqa: F401 - registers the kinds of jobs
+from apps.assessment import reader
 from apps.assessment.analysis import GivenAnswer, cuts_of, read_again
 from apps.assessment.models import Report, Score
 from apps.assessment.services import report_rebuild, score_record
@@ -128,7 +129,7 @@ pytest_db = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "NICE", 0)  # the test process is not a worker
+    monkeypatch.setattr(reader, "NICE", 0)  # the test process is not a worker
 
 
 @pytest.fixture
@@ -232,14 +233,14 @@ def test_a_run_that_lost_its_lease_writes_nothing(
 ) -> None:
     no_model(settings)
     interview, _ = interview_with(input="text")
-    read_turn = tasks._read
+    read_turn = reader.Reader.read
 
     def read_while_another_takes_over(*args: Any) -> Any:
         reading = read_turn(*args)
         Job.objects.update(fence=99)
         return reading
 
-    monkeypatch.setattr(tasks, "_read", read_while_another_takes_over)
+    monkeypatch.setattr(reader.Reader, "read", read_while_another_takes_over)
     assert analysed(interview).status == "running"
     assert list(Score.objects.values_list("stage", flat=True)) == ["live"]
     assert Report.objects.get().status == "live"
@@ -249,7 +250,7 @@ def test_a_run_that_lost_its_lease_writes_nothing(
 def test_an_answer_heard_again_replaces_the_words_and_keeps_the_live_ones(
     redis: str, wav: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines(rows.ANSWER))
+    monkeypatch.setattr(reader, "build_engines", lambda *_, **__: engines(rows.ANSWER))
     interview, turn = interview_with(
         "I cashed the cattle log.", audio_path=wav("a.wav", bytes(5 * SECOND)), audio_s=5.0
     )
@@ -268,7 +269,7 @@ def test_an_answer_heard_again_replaces_the_words_and_keeps_the_live_ones(
 def test_an_answer_that_no_engine_heard_live_is_scored_afterwards(
     redis: str, wav: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines(rows.ANSWER))
+    monkeypatch.setattr(reader, "build_engines", lambda *_, **__: engines(rows.ANSWER))
     interview = rows.interview(questions=1)
     turn = rows.turn(interview, 1, transcript="", status="unscored", audio_path=wav("a.wav", LOUD_MIDDLE))
     Utterance.objects.create(turn=turn, number=1, text="", start_s=1, end_s=4, low_confidence=True)
@@ -292,7 +293,7 @@ def test_a_skipped_question_is_not_judged(redis: str, settings: Settings) -> Non
 def test_over_a_step_s_limit_the_live_report_stays_with_its_reason(
     redis: str, wav: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines(rows.ANSWER, delay_s=60))
+    monkeypatch.setattr(reader, "build_engines", lambda *_, **__: engines(rows.ANSWER, delay_s=60))
     monkeypatch.setitem(_KINDS, ANALYSE, replace(_KINDS[ANALYSE], step_s=0.5))
     interview, turn = interview_with(audio_path=wav("a.wav", bytes(5 * SECOND)), audio_s=5.0)
     rows.utterance(turn, rows.ANSWER)
@@ -319,7 +320,7 @@ def test_each_part_of_an_answer_has_the_whole_limit(
 
     monkeypatch.setattr(recognizer, "transcribe", slow)
     heard_by = Engines(LoudnessDetector(), recognizer, None)
-    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: heard_by)
+    monkeypatch.setattr(reader, "build_engines", lambda *_, **__: heard_by)
     interview, turn = interview_with(audio_path=wav("a.wav", bytes(9 * SECOND)), audio_s=9.0)
     for number in (1, 2):
         turn.utterances.create(number=number, text="live", start_s=4 * number - 3, end_s=4 * number)
@@ -333,15 +334,15 @@ def test_what_took_too_long_is_discarded_although_it_came(
 ) -> None:
     clock = [0.0]
     monkeypatch.setattr("apps.ops.lease_keeper.Step", partial(Step, clock=lambda: clock[0]))
-    judge = tasks.read_again
+    judge = reader.read_again
 
     async def slow(*args: Any) -> Any:
         reading = await judge(*args)
         clock[0] += 31.0
         return reading
 
-    monkeypatch.setattr(tasks, "read_again", slow)
-    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: Engines(None, None, None))
+    monkeypatch.setattr(reader, "read_again", slow)
+    monkeypatch.setattr(reader, "build_engines", lambda *_, **__: Engines(None, None, None))
     interview, _ = interview_with(input="text")
     assert analysed(interview).status == "timeout"
     assert list(Score.objects.values_list("stage", flat=True)) == ["live"]
@@ -351,7 +352,7 @@ def test_what_took_too_long_is_discarded_although_it_came(
 def test_a_lost_recogniser_is_tried_three_times_and_makes_no_score(
     redis: str, wav: Callable[[str, bytes], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines(EngineUnavailable("gone")))
+    monkeypatch.setattr(reader, "build_engines", lambda *_, **__: engines(EngineUnavailable("gone")))
     interview, turn = interview_with(audio_path=wav("a.wav", bytes(5 * SECOND)))
     rows.utterance(turn, rows.ANSWER)
     for _ in range(3):
@@ -377,7 +378,7 @@ def test_an_interview_deleted_meanwhile_ends_the_job_quietly(redis: str, setting
 def test_a_recording_that_cannot_be_read_leaves_the_live_words(
     content: bytes | None, redis: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "build_engines", lambda *_, **__: engines("other words"))
+    monkeypatch.setattr(reader, "build_engines", lambda *_, **__: engines("other words"))
     if content is not None:
         (Path(settings.MEDIA_ROOT) / "a.wav").write_bytes(content)
     interview, turn = interview_with(audio_path="a.wav")
