@@ -1,50 +1,85 @@
-"""Who may hold a live socket: login session, ticket, consent. Database work only; knows no sockets."""
+"""Who may hold a live socket: login session, ticket or resume token, consent. Knows rows, no sockets."""
 
 from __future__ import annotations
 
+import base64
+import hmac
 from dataclasses import dataclass
 from typing import cast
 from uuid import UUID
 
+from django.conf import settings
+from django.contrib.sessions.backends.base import SessionBase
+
 from apps.interviews.media import media_folder
 from apps.interviews.models import Interview
 from apps.interviews.selectors import interview_for_session_token
-from apps.interviews.services.seats import Seat, TicketRefused, hello_register, ticket_redeem
+from apps.interviews.services.entry import session_token
+from apps.interviews.services.seats import Seat, TicketRefused, resume_allowed, seat_take, ticket_redeem
 from apps.live.close_codes import CloseCode, Refused
+from apps.live.messages import Hello
 from inference.assessment import Language
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """An interview whose candidate holds a valid ticket and has consented."""
+    """An interview whose candidate may come in and has consented. `interview` is the row as it was read."""
 
-    interview_id: int
-    public_hex: str
-    language: Language
-    follow_ups: bool
-    media_folder: str
+    interview: Interview
+    resume: str
+
+    @property
+    def public_hex(self) -> str:
+        return self.interview.public_id.hex
+
+    @property
+    def language(self) -> Language:
+        return cast(Language, self.interview.language)
+
+    @property
+    def follow_ups(self) -> bool:
+        return self.interview.template.follow_ups
+
+    @property
+    def finished(self) -> bool:
+        return self.interview.status == Interview.Status.FINISHED
+
+    @property
+    def media_folder(self) -> str:
+        return media_folder(self.interview)
 
 
-def admitted(*, public_id: UUID, token: str, ticket: str) -> Admission:
-    """Use the ticket up. Raises Refused: 4401 for a stranger or a spent ticket, 4403 without consent."""
+def admitted(*, public_id: UUID, session: SessionBase, hello: Hello) -> Admission:
+    """Use the ticket up, or compare the resume token: only a seat uses that up.
+
+    Raises Refused: 4401 for a stranger, a spent ticket or token, 4403 without consent.
+    """
+    token = session_token(session)
     interview = interview_for_session_token(public_id=public_id, session_token=token)
     if interview is None:
         raise Refused(CloseCode.UNAUTHENTICATED, "no interview of this login session")
-    try:
-        ticket_redeem(raw=ticket, interview=interview, session_token=token)
-    except TicketRefused:
-        raise Refused(CloseCode.UNAUTHENTICATED, "ticket refused") from None
+    if hello.resume and not resume_allowed(interview=interview, raw=hello.resume):
+        raise Refused(CloseCode.UNAUTHENTICATED, "resume token refused")
+    if hello.ticket:
+        try:
+            ticket_redeem(raw=hello.ticket, interview=interview, session_token=token)
+        except TicketRefused:
+            raise Refused(CloseCode.UNAUTHENTICATED, "ticket refused") from None
     if interview.consented_at is None or not interview.notice_version:
         raise Refused(CloseCode.NO_CONSENT, "no consent")
-    return Admission(
-        interview_id=interview.pk,
-        public_hex=interview.public_id.hex,
-        language=cast(Language, interview.language),
-        follow_ups=interview.template.follow_ups,
-        media_folder=media_folder(interview),
-    )
+    return Admission(interview=interview, resume=hello.resume)
 
 
-def seated(admission: Admission) -> Seat:
-    """Take the interview over from any older socket."""
-    return hello_register(interview=Interview(pk=admission.interview_id))
+def seated(admission: Admission) -> tuple[Seat, str]:
+    """Take the interview over from any older socket; the token that opens the next one. Raises Refused."""
+    try:
+        return seat_take(interview=admission.interview, resume=admission.resume)
+    except TicketRefused:
+        raise Refused(CloseCode.UNAUTHENTICATED, "resume token used up meanwhile") from None
+
+
+def buffer_key(interview: Interview) -> str:
+    """The key of what the page keeps on its device: the same at every welcome, and nowhere at rest."""
+    message = b"buffer" + interview.public_id.bytes
+    digest = hmac.digest(settings.SECRET_KEY.encode(), message, "sha256")
+    return base64.urlsafe_b64encode(digest).decode()

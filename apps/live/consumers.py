@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -18,22 +19,30 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
 from apps.interviews.group import ring
-from apps.interviews.selectors import standing_of_interview
-from apps.interviews.services.entry import session_token
 from apps.interviews.services.seats import InterviewGone, Seat, Superseded
-from apps.live import group
-from apps.live.admission import Admission, admitted, seated
+from apps.live import group, process
+from apps.live.admission import Admission, admitted, buffer_key, seated
 from apps.live.answer import AnswerSetting
-from apps.live.close_codes import CloseCode, Refused
-from apps.live.conductor import HEARTBEAT_MS, IDLE_MS, Conductor, Place
+from apps.live.close_codes import DRAIN_SPREAD_MS, CloseCode, Refused
+from apps.live.conductor import HEARTBEAT_MS, IDLE_MS, Conductor
 from apps.live.engines import EngineRoom, process_engines
 from apps.live.frames import decode_frame
-from apps.live.messages import SUBPROTOCOL, FromPage, Hello, ServerHeartbeat, parse_message
+from apps.live.messages import (
+    SUBPROTOCOL,
+    Drain,
+    FromPage,
+    Gap,
+    Hello,
+    PageHeartbeat,
+    Welcome,
+    parse_message,
+)
 from apps.live.origins import origin_allowed
 from apps.live.outbox import Outbox, Outgoing
-from apps.live.registry import Registry
+from apps.live.process import live_sockets, spool_sync
+from apps.live.pulse import Pulse
+from apps.live.recorder import Place
 from apps.live.rows import DATABASE_AWAY, in_database
-from apps.live.spool_sync import SpoolSync
 from apps.ops.metrics import observe
 from inference import events as ev
 from inference.audio import SAMPLE_RATE
@@ -41,11 +50,9 @@ from inference.audio import SAMPLE_RATE
 logger = logging.getLogger(__name__)
 
 HELLO_WITHIN_S = 5.0
-TICK_S = 0.25
+WELCOME_WITHIN_S = 30.0  # after the connection
+GOODBYE_WITHIN_S = 2.0
 QUEUED_MESSAGES = 64  # text messages not yet handled; a page sends a few a minute
-
-live_sockets = Registry()
-spool_sync = SpoolSync()
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
@@ -57,13 +64,15 @@ class LiveConsumer(AsyncWebsocketConsumer):
     def __init__(self, room: EngineRoom = process_engines, idle_s: float = IDLE_MS / 1_000) -> None:
         super().__init__()
         self.gone = asyncio.Event()
-        self._room, self._idle_s = room, idle_s
+        self.seat: Seat | None = None
+        self._room = room
+        self._pulse = Pulse(idle_s, HEARTBEAT_MS / 1_000)
         self._outbox = Outbox()
         self._inbox: asyncio.Queue[FromPage] = asyncio.Queue(QUEUED_MESSAGES)
         self._verdict: asyncio.Future[Refused] = asyncio.get_running_loop().create_future()
         self._conductor: Conductor | None = None
-        self._heard_at = time.monotonic()
         self._life: asyncio.Task[None] | None = None
+        self._overdue: asyncio.TimerHandle | None = None
 
     async def dispatch(self, message: Mapping[str, Any]) -> None:
         # Channels hops to one shared database thread before every message; a slow query there would hold up
@@ -82,8 +91,22 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if not self._verdict.done():
             self._verdict.set_result(Refused(code, why))
 
+    def erased(self) -> None:
+        self._tell(ev.SessionEnded(reason="deleted"))
+        self.end(CloseCode.NO_CONSENT, "the interview was deleted")
+
+    def tick(self, passed_s: float) -> None:
+        if self._conductor is None:
+            return  # a socket without a hello has a deadline of its own
+        try:
+            self._conductor.tick()
+            if beat := self._pulse.tick(passed_s):
+                self._tell(beat)
+        except Refused as refused:
+            self.end(refused.code, refused.why)
+
     def _receive(self, raw: bytes | None, text: str | None) -> None:
-        self._heard_at = time.monotonic()
+        self._pulse.heard()
         if self._verdict.done():
             return
         try:
@@ -100,6 +123,12 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._conductor.take(decode_frame(raw))
 
     def _queue(self, message: FromPage) -> None:
+        if isinstance(message, PageHeartbeat) and self._conductor is not None:
+            self._outbox.rtt_s = self._pulse.echoed(message.n) or self._outbox.rtt_s
+            return
+        if isinstance(message, Gap) and self._conductor is not None:
+            self._conductor.take_gap(message)  # in line with the frames around it
+            return
         try:
             self._inbox.put_nowait(message)
         except asyncio.QueueFull:
@@ -118,14 +147,23 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return
         offered = self.scope.get("subprotocols", [])
         await self.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+        process.begin()
         if SUBPROTOCOL not in offered:
             self.end(CloseCode.BAD_FRAME, "another subprotocol")
+        try:
+            live_sockets.arrive(self, settings.MAX_LIVE_SESSIONS)
+        except Refused as refused:
+            self.end(refused.code, refused.why)
         self._life = asyncio.create_task(self._live(), name="live socket")
+        self._overdue = asyncio.get_running_loop().call_later(
+            WELCOME_WITHIN_S, self.end, CloseCode.ERROR, "no welcome in time"
+        )
 
     async def _disconnect(self) -> None:
         if self._life is not None:
             self._life.cancel()
             await asyncio.gather(self._life, return_exceptions=True)
+        self._depart()  # a life cancelled before it began has not
 
     async def _live(self) -> None:
         """The whole life of an accepted socket; closes it with the right code at its end."""
@@ -135,14 +173,23 @@ class LiveConsumer(AsyncWebsocketConsumer):
             refused = self._judged(failures)
             await self._say_goodbye(refused)
         finally:
-            self.gone.set()
+            self._depart()
+
+    def _depart(self) -> None:
+        live_sockets.depart(self)
+        self._welcomed()
+        self.gone.set()
 
     async def _say_goodbye(self, refused: Refused) -> None:
         """What is queued still goes out, then the close frame with its code."""
         logger.info("live socket closed with %d: %s", refused.code, refused.why)
         observe(f"socket_closed:code_{refused.code:d}", 1)
-        while len(self._outbox):
-            await self.send(text_data=await self._outbox.take())
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GOODBYE_WITHIN_S):
+                while len(self._outbox):
+                    await self.send(text_data=await self._outbox.take())
+                if refused.code == CloseCode.RESTART:
+                    await self.send(text_data=Drain(spread_ms=DRAIN_SPREAD_MS).model_dump_json())
         await self.close(code=int(refused.code))
 
     def _judged(self, failures: ExceptionGroup[Exception]) -> Refused:
@@ -154,6 +201,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return Refused(CloseCode.NO_CONSENT, "the interview is gone")
         if any(isinstance(failure, Superseded) for failure in found):
             return Refused(CloseCode.SUPERSEDED, "a newer page took over")
+        if any(isinstance(failure, DATABASE_AWAY) for failure in found):
+            return Refused(CloseCode.ERROR, "the database is away")
         logger.error("live socket failed", exc_info=failures)
         self._tell(ev.Problem(code="server_error"))
         return Refused(CloseCode.ERROR, "failed")
@@ -171,7 +220,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             async with asyncio.timeout(HELLO_WITHIN_S):
                 message = await self._inbox.get()
         except TimeoutError:
-            raise Refused(CloseCode.UNAUTHENTICATED, "no hello") from None
+            raise Refused(CloseCode.IDLE, "no hello") from None
         if not isinstance(message, Hello):
             raise Refused(CloseCode.BAD_FRAME, "a message before the hello")
         if message.rate not in {None, SAMPLE_RATE}:
@@ -179,28 +228,30 @@ class LiveConsumer(AsyncWebsocketConsumer):
         return message
 
     async def _attend(self, tasks: asyncio.TaskGroup, hello: Hello) -> None:
-        token = await in_database(session_token, self.scope["session"])
         public_id: UUID = self.scope["url_route"]["kwargs"]["public_id"]
-        admission = await in_database(admitted, public_id=public_id, token=token, ticket=hello.ticket)
+        session = self.scope["session"]
+        admission = await in_database(admitted, public_id=public_id, session=session, hello=hello)
+        interview_id, limit = admission.interview.pk, settings.MAX_LIVE_SESSIONS
         try:
-            await live_sockets.enter(admission.interview_id, self, settings.MAX_LIVE_SESSIONS)
+            await live_sockets.enter(interview_id, self, limit, late=admission.finished)
             await self._work(tasks, hello, admission)
         finally:
-            live_sockets.leave(admission.interview_id, self)
+            self.seat = None
+            live_sockets.leave(interview_id, self)
 
     async def _work(self, tasks: asyncio.TaskGroup, hello: Hello, admission: Admission) -> None:
-        seat = await in_database(seated, admission)
+        seat, resume_token = await in_database(seated, admission)
+        self.seat = seat
         superseded = {"type": "interview.superseded", "gen": seat.generation}
         tasks.create_task(ring(admission.public_hex, superseded), name="supersede others")
         conductor = await self._conductor_for(admission, seat)
         try:
             welcome = await conductor.prepare(hello)
             self._conductor = conductor
-            await self.send(text_data=welcome.model_dump_json())
+            await self._welcome(welcome, admission, resume_token)
             await self._catch_up(conductor, welcome.snapshot.mode)
             tasks.create_task(self._sending(), name="sending")
             tasks.create_task(self._reading(conductor), name="reading")
-            tasks.create_task(self._beating(conductor, seat), name="heartbeat")
             tasks.create_task(
                 group.listen(admission.public_hex, lambda message: self._told(message, seat)), name="group"
             )
@@ -225,12 +276,27 @@ class LiveConsumer(AsyncWebsocketConsumer):
         )
         return Conductor(place, setting, spool_sync, self._tell)
 
+    async def _welcome(self, welcome: Welcome, admission: Admission, resume_token: str) -> None:
+        whole = welcome.model_copy(
+            update={
+                "resume_token": resume_token,
+                "buffer_key": buffer_key(admission.interview),
+                "server_time": time.time_ns() // 1_000_000,
+            }
+        )
+        await self.send(text_data=whole.model_dump_json())
+        self._welcomed()
+
     async def _catch_up(self, conductor: Conductor, mode: ev.Mode) -> None:
         engines = await self._room.engines()
         ready = ev.SessionReady(mode=mode, reason=engines.why_text if mode == "text" else "")
         await self.send(text_data=ready.model_dump_json())
         for event in conductor.missed():
             await self.send(text_data=event.model_dump_json())
+
+    def _welcomed(self) -> None:
+        if self._overdue is not None:
+            self._overdue.cancel()
 
     def _tell(self, message: Outgoing) -> None:
         try:
@@ -249,42 +315,17 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 raise Refused(CloseCode.BAD_FRAME, "a second hello")
             await conductor.handle(message)
 
-    async def _beating(self, conductor: Conductor, seat: Seat) -> None:
-        """Heartbeats, idleness and revocation: a page that lost its rights is closed within 5 s."""
-        beat_at = time.monotonic()
-        while True:
-            await asyncio.sleep(TICK_S)
-            conductor.tick()
-            now = time.monotonic()
-            if now - self._heard_at > self._idle_s:
-                raise Refused(CloseCode.IDLE, f"nothing heard for {self._idle_s:.0f} s")
-            if now - beat_at >= HEARTBEAT_MS / 1_000:
-                beat_at = now
-                self._tell(ServerHeartbeat())
-                await self._check_rights(seat)
-
-    async def _check_rights(self, seat: Seat) -> None:
-        try:
-            standing = await in_database(standing_of_interview, interview_id=seat.interview_id)
-        except DATABASE_AWAY:
-            return  # asked again at the next beat
-        if standing is None:
-            self._tell(ev.SessionEnded(reason="deleted"))
-        if standing is None or not standing.consented:
-            raise Refused(CloseCode.NO_CONSENT, "the consent is gone")
-        if standing.generation != seat.generation:
-            raise Superseded
-
     def _told(self, message: Mapping[str, Any], seat: Seat) -> None:
         """A message of the interview's group, from any process."""
         match message["type"]:
             case "interview.superseded" if message.get("gen", 0) > seat.generation:
                 self.end(CloseCode.SUPERSEDED, "a newer page took over elsewhere")
             case "interview.deleted":
-                self._tell(ev.SessionEnded(reason="deleted"))
-                self.end(CloseCode.NO_CONSENT, "the interview was deleted")
+                self.erased()
             case "interview.analysis":
                 self._tell(ev.AnalysisReady())
+            case "interview.corrected":
+                self._tell(ev.AnswerCorrected(turn=message["turn"], late_s=message["late_s"]))
 
 
 def _leaves(failures: ExceptionGroup[Exception]) -> list[Exception]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from contextlib import suppress
 
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.messages import Ack, ServerHeartbeat, ToPage
@@ -17,6 +18,8 @@ from inference import events as ev
 CAPACITY = 512
 PIECE_EVERY_S = 0.02  # at most 50 pieces of growing text a second
 JOINED_AT_MOST = 3  # the rules say everything at once: it still grows before the eye
+FAR_RTT_S = 0.1  # beyond it a piece waits for two more, or this long:
+JOIN_WITHIN_S = 0.05
 BACKLOG = 64  # beyond it, catching up matters more
 
 Outgoing = ToPage | ev.Event
@@ -26,10 +29,12 @@ _PartKey = tuple[int, int, str, str | None]
 class Outbox:
     def __init__(self, capacity: int = CAPACITY) -> None:
         self.dropped = 0
+        self.rtt_s = 0.0  # the round trip to the page, as last measured
         self._capacity = capacity
         self._entries: deque[Outgoing] = deque()
         self._ready = asyncio.Event()
         self._joined = 0  # pieces in the last entry
+        self._joined_from = 0.0  # when its first piece came
         self._piece_of: _PartKey | None = None
         self._piece_at = 0.0
 
@@ -43,7 +48,7 @@ class Outbox:
         if len(self._entries) >= self._capacity:
             self._drop_one()
         self._entries.append(message)
-        self._joined = 1
+        self._joined, self._joined_from = 1, time.monotonic()
         self._ready.set()
 
     async def take(self) -> str:
@@ -53,18 +58,35 @@ class Outbox:
             await self._ready.wait()
         key = _part_of(self._entries[0])
         if key is not None and key == self._piece_of:
-            await asyncio.sleep(self._piece_at + PIECE_EVERY_S - time.monotonic())
+            await self._hold()
         message = self._entries.popleft()
         if key is not None:
             self._piece_of, self._piece_at = key, time.monotonic()
         return message.model_dump_json()
+
+    async def _hold(self) -> None:
+        """Wait as long as the head may: until it is due, full, or followed by something else."""
+        while True:
+            now = time.monotonic()
+            grows = len(self._entries) == 1 and self._joined < JOINED_AT_MOST
+            wait_s = piece_wait_s(
+                rtt_s=self.rtt_s,
+                since_last_s=now - self._piece_at,
+                since_first_s=now - self._joined_from if grows else None,
+            )
+            if wait_s <= 0:
+                return
+            self._ready.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._ready.wait()
 
     def _merged(self, message: Outgoing) -> bool:
         match message:
             case Ack():
                 return self._replaced(message)
             case ServerHeartbeat():
-                return any(isinstance(queued, ServerHeartbeat) for queued in self._entries)
+                return self._replaced(message)
             case ev.TranscriptPartial():
                 self._forget_partials(message.turn)
             case ev.FeedbackDelta() if self._entries:
@@ -72,6 +94,7 @@ class Outbox:
                 if isinstance(last, ev.FeedbackDelta) and self._joins(last, message):
                     self._entries[-1] = delta_joined(last, message)
                     self._joined += 1
+                    self._ready.set()
                     return True
         return False
 
@@ -79,10 +102,12 @@ class Outbox:
         few = self._joined < JOINED_AT_MOST or len(self._entries) > BACKLOG
         return few and _part_of(last) == _part_of(piece)
 
-    def _replaced(self, ack: Ack) -> bool:
+    def _replaced(self, newer: Ack | ServerHeartbeat) -> bool:
+        """Only the newest heartbeat counts, and the newest acknowledgement of each answer."""
         for at, queued in enumerate(self._entries):
-            if isinstance(queued, Ack) and queued.answer == ack.answer:
-                self._entries[at] = ack
+            same = getattr(queued, "answer", None) == getattr(newer, "answer", None)
+            if type(queued) is type(newer) and same:
+                self._entries[at] = newer
                 return True
         return False
 
@@ -98,6 +123,17 @@ class Outbox:
                 observe("message_dropped", 1)
                 return
         raise Refused(CloseCode.RATE, f"{len(self._entries)} messages unread")
+
+
+def piece_wait_s(*, rtt_s: float, since_last_s: float, since_first_s: float | None) -> float:
+    """How long a later piece of a part still waits; at most 0: not at all.
+
+    `since_first_s` is how long its oldest words wait already, None once no more can be joined to them.
+    """
+    wait_s = PIECE_EVERY_S - since_last_s
+    if rtt_s > FAR_RTT_S and since_first_s is not None:
+        wait_s = max(wait_s, JOIN_WITHIN_S - since_first_s)
+    return wait_s
 
 
 def delta_joined(first: ev.FeedbackDelta, more: ev.FeedbackDelta) -> ev.FeedbackDelta:

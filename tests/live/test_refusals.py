@@ -71,7 +71,7 @@ def test_another_subprotocol_is_closed(server: Server) -> None:
 def test_without_a_hello_the_socket_is_closed_after_five_seconds(server: Server) -> None:
     began = time.monotonic()
     with Page(server, Person()) as page:
-        assert page.close_code() == 4401
+        assert page.close_code() == 4000
     assert time.monotonic() - began >= 5
 
 

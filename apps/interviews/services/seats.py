@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,8 +17,12 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.interviews.models import Interview, Ticket
+from apps.interviews.selectors import Standing
 
 TICKET_S = 30
+RESUME_S = 900  # after the last sign of the socket that got the token
+TAKE_ATTEMPTS = 5
+_SEAT_FIELDS = ("generation", "status", "resume_hash", "resume_expires_at")
 
 
 class TicketRefused(Exception):  # noqa: N818 - a verdict, not a fault
@@ -69,16 +73,43 @@ def ticket_redeem(*, raw: str, interview: Interview, session_token: str) -> None
         raise TicketRefused
 
 
-def hello_register(*, interview: Interview) -> Seat:
-    """Take the interview over: from now on older sockets may not write. The first hello starts it."""
-    with transaction.atomic():
-        mine = Interview.objects.filter(pk=interview.pk)
-        if not mine.update(generation=F("generation") + 1):
-            raise InterviewGone
-        mine.filter(status=Interview.Status.NOTICE).update(
-            status=Interview.Status.LIVE, started_at=timezone.now()
-        )
-        return Seat(interview.pk, mine.values_list("generation", flat=True).get())
+def resume_allowed(*, interview: Interview, raw: str) -> bool:
+    """Whether `raw` is the token of the interview's last welcome. Only `seat_take` uses it up."""
+    expires_at = interview.resume_expires_at
+    if not raw or expires_at is None or expires_at < timezone.now():
+        return False
+    return secrets.compare_digest(interview.resume_hash, _hashed(raw))
+
+
+def seat_take(*, interview: Interview, resume: str = "") -> tuple[Seat, str]:
+    """Take the interview over: from now on older sockets may not write. The first hello starts it.
+
+    One statement raises the generation, uses `resume` up and puts a new token in its place, which is
+    returned. Raises TicketRefused when another socket was quicker with it, InterviewGone.
+    """
+    for _ in range(TAKE_ATTEMPTS):
+        raw = secrets.token_urlsafe(32)
+        if _taken(interview, resume, raw):
+            return Seat(interview.pk, interview.generation + 1), raw
+        try:
+            interview.refresh_from_db(fields=_SEAT_FIELDS)
+        except Interview.DoesNotExist:
+            raise InterviewGone from None
+        if resume and not resume_allowed(interview=interview, raw=resume):
+            raise TicketRefused
+    raise Superseded
+
+
+def seats_keep(*, seats: Collection[Seat]) -> dict[int, Standing]:
+    """Note that these seats are held, in two statements for all; how each interview stands, if it does."""
+    known = Interview.objects.filter(pk__in=[seat.interview_id for seat in seats])
+    rows = known.values_list("pk", "generation", "consented_at")
+    standings = {pk: Standing(generation, consented_at is not None) for pk, generation, consented_at in rows}
+    held = [seat.interview_id for seat in seats if _is_held(seat, standings.get(seat.interview_id))]
+    if held:
+        expires_at = timezone.now() + timedelta(seconds=RESUME_S)
+        Interview.objects.filter(pk__in=held).update(beat=F("beat") + 1, resume_expires_at=expires_at)
+    return standings
 
 
 @contextmanager
@@ -93,6 +124,27 @@ def seated(seat: Seat) -> Iterator[Interview]:
             there = Interview.objects.filter(pk=seat.interview_id).exists()
             raise (Superseded if there else InterviewGone) from None
         yield interview
+
+
+def _taken(interview: Interview, resume: str, raw: str) -> bool:
+    """Whether the row is still as it was read, and ours from now on."""
+    now = timezone.now()
+    changes: dict[str, object] = {
+        "generation": interview.generation + 1,
+        "beat": F("beat") + 1,
+        "resume_hash": _hashed(raw),
+        "resume_expires_at": now + timedelta(seconds=RESUME_S),
+    }
+    if interview.status == Interview.Status.NOTICE:
+        changes |= {"status": Interview.Status.LIVE, "started_at": now}
+    mine = Interview.objects.filter(pk=interview.pk, generation=interview.generation)
+    if resume:
+        mine = mine.filter(resume_hash=_hashed(resume))
+    return bool(mine.update(**changes))
+
+
+def _is_held(seat: Seat, standing: Standing | None) -> bool:
+    return standing is not None and standing.generation == seat.generation and standing.consented
 
 
 def _hashed(raw: str) -> str:

@@ -1,0 +1,61 @@
+"""What all live sockets of this process share: who is here, the spools' thread, and the loops over both."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine
+
+from apps.live import presence
+from apps.live.engines import process_engines
+from apps.live.registry import Registry
+from apps.live.spool_sync import SpoolSync
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 1.0
+LEAVE_WITHIN_S = 8.0
+
+live_sockets = Registry()
+spool_sync = SpoolSync()
+_loops: list[asyncio.Task[None]] = []
+
+
+def begin() -> None:
+    """Start the loops, once; needs a running event loop."""
+    if any(not loop.done() for loop in _loops):
+        return
+    _loops[:] = [
+        _started(tick(live_sockets), "ticks of live sockets"),
+        _started(presence.watch(live_sockets), "presence"),
+    ]
+
+
+async def stop() -> None:
+    """Every page is sent away to come back, and what it sent is on disk. Takes 10 s at most."""
+    try:
+        async with asyncio.timeout(LEAVE_WITHIN_S):
+            await live_sockets.drain()
+    except TimeoutError:
+        logger.warning("%d live sockets did not leave within %.0f s", len(live_sockets), LEAVE_WITHIN_S)
+    for loop in _loops:
+        loop.cancel()
+    await asyncio.gather(*_loops, return_exceptions=True)
+    await asyncio.to_thread(spool_sync.stop)
+    await process_engines.aclose()
+
+
+async def tick(sockets: Registry) -> None:
+    """One timer for all: hundreds of their own cost more than the audio."""
+    ticked_at = time.monotonic()
+    while True:
+        await asyncio.sleep(TICK_S)
+        now = time.monotonic()
+        passed_s, ticked_at = min(now - ticked_at, 2 * TICK_S), now
+        for socket in sockets.sockets():
+            socket.tick(passed_s)
+
+
+def _started(work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+    return asyncio.create_task(work, name=name)
