@@ -65,7 +65,7 @@ class Server:
         self.folder.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "tests.live.server", str(self.port)],
+                self._command(),
                 cwd=ROOT,
                 env=self._environment,
                 stdout=out,
@@ -77,6 +77,9 @@ class Server:
             self.kill()
             raise
         return self
+
+    def _command(self) -> list[str]:
+        return [sys.executable, "-m", "tests.live.server", str(self.port)]
 
     def kill(self) -> None:
         self._end(signal.SIGKILL)
