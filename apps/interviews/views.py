@@ -5,8 +5,10 @@ A candidate is bound to the login session; for every other session their intervi
 
 from __future__ import annotations
 
+import logging
 from uuid import UUID
 
+from django.db import InterfaceError, OperationalError
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,11 +19,15 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from apps.interviews.media import answer_audio
 from apps.interviews.models import Interview, Template
 from apps.interviews.page_text import live_text, microphone_text
+from apps.interviews.selectors import lacks_audio
 from apps.interviews.services import entry
 from apps.interviews.services.seats import ticket_issue
 from apps.ops.engine_settings import speech_model
+from apps.ops.metrics import FALLBACKS
 
 MINUTES_PER_QUESTION = 3
+RETRY_AFTER_S = 5
+logger = logging.getLogger(__name__)
 
 
 @require_safe
@@ -75,11 +81,26 @@ def live(request: HttpRequest, public_id: UUID) -> HttpResponse:
 @require_POST
 @never_cache
 def ticket(request: HttpRequest, public_id: UUID) -> HttpResponse:
-    """A fresh ticket for one socket (W7). 403 without consent, 409 once the interview is over."""
+    """A fresh ticket for one socket (W7). 403 without consent, 409 once the interview is over.
+
+    With `late=1` an interview that is over can still be entered while it lacks audio.
+    """
+    try:
+        return _ticket(request, public_id)
+    except (OperationalError, InterfaceError) as exc:
+        logger.warning("no ticket: the database is away (%s)", type(exc).__name__)
+        FALLBACKS.labels("ticket_refused").inc()
+        away = JsonResponse({"error": "busy"}, status=503)
+        away["Retry-After"] = str(RETRY_AFTER_S)
+        return away
+
+
+def _ticket(request: HttpRequest, public_id: UUID) -> HttpResponse:
     interview = own_interview(request, public_id)
     if interview.consented_at is None:
         return JsonResponse({"error": "consent"}, status=403)
-    if interview.status == Interview.Status.FINISHED:
+    over = interview.status == Interview.Status.FINISHED
+    if over and not (request.GET.get("late") == "1" and lacks_audio(interview)):
         return JsonResponse({"error": "finished"}, status=409)
     raw = ticket_issue(interview=interview, session_token=entry.session_token(request.session))
     return JsonResponse({"ticket": raw})
