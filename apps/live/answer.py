@@ -5,27 +5,30 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from apps.live.course import Step
 from apps.live.frames import Frame
-from apps.live.intake import Intake
-from apps.live.messages import End, OpenTurn
+from apps.live.intake import MAX_ANSWER_S, Intake, watched
+from apps.live.messages import End, Gap, OpenTurn
 from apps.live.outbox import Outgoing
+from apps.live.replay import replay
 from apps.live.spool import Spool
-from apps.live.spool_sync import SpoolSync, Watch
+from apps.live.spool_scan import LostRun
+from apps.live.spool_sync import SpoolSync
 from inference import events as ev
 from inference.assessment import Language
-from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk, MissingWhy
 from inference.observe import Observe
 from inference.ports import Engines
 from inference.session import AnswerBrief, AnswerOutcome, AnswerSession
+from inference.transcription import Missing, heard_before
 
 logger = logging.getLogger(__name__)
 
 END_WITHIN_S = 3.0  # after the server ended the turn: the page's last frames and its `end`
-REST_WITHIN_S = 15.0  # after an `end` whose last frames are still missing
-REPLAY_BYTES = 2 * SAMPLE_RATE * BYTES_PER_SAMPLE  # 2 s a chunk: ten minutes fit the session's queue
+REST_WITHIN_S = 15.0  # after an `end` whose last frames are still missing, without one of them coming
+CATCH_UP_WITHIN_S = MAX_ANSWER_S / 4  # the longest answer at the rate of catching up
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,10 @@ class AnswerSetting:
 
 
 class LiveAnswer:
-    """Made on the socket's loop. `tell` queues messages for the page, `log` takes the session's events."""
+    """Made on the socket's loop. `tell` queues messages for the page, `log` takes the session's events.
+
+    `past` are the turn's durable events: the session goes on from them.
+    """
 
     def __init__(
         self,
@@ -54,25 +60,23 @@ class LiveAnswer:
         self.rev = highest_rev(past)
         self.holds_speech = any(isinstance(event, ev.TranscriptFinal) and event.text for event in past)
         self._past, self._log = past, log
-        brief = AnswerBrief(
-            turn=step.number,
-            question=step.spec(setting.language),
-            limit_s=step.question.limit_s,
-            ask_follow_up=setting.follow_ups and step.kind == "main",
-            first_rev=self.rev + 1,
-            spoken=setting.language,
-        )
-        self._session = AnswerSession(setting.engines, brief, observe=setting.observe)
-        self.intake = Intake(step.number, spool, tell, self._hear, self._session.done)
+        self._ended = next((event for event in past if isinstance(event, ev.TurnEnded)), None)
+        self._brief = _brief(step, setting, past, self._ended)
+        self._session = AnswerSession(setting.engines, self._brief, observe=setting.observe)
+        self.intake = Intake(spool, tell, self)
         self._over = asyncio.Event()  # the server has ended the turn
         self._skipped = False
         self.typed = ""  # what ended the turn, if it was typed
         self._text_kept = asyncio.Event()
         self._handed_in = asyncio.Event()  # the page has: `end` came and every frame before it
-        self._end: End | None = None
+        self.last_word: End | None = None
         self._late_end: asyncio.TimerHandle | None = None
         self._sealed = False
+        self.complete = False  # with the seal: nothing of it is still to come
+        self.turned_away = False  # something came after the seal
         self._wake: Callable[[], None] = _nobody
+        if self._ended is not None:
+            self._note_end(self._ended)
 
     @property
     def number(self) -> int:
@@ -80,49 +84,61 @@ class LiveAnswer:
 
     def watch(self, sync: SpoolSync) -> None:
         """Have the spool synced and the page told, on this loop."""
-        loop = asyncio.get_running_loop()
         self._wake = sync.wake
-        sync.add(
-            self.spool,
-            Watch(
-                kept=lambda _: _call(loop, self.intake.kept),
-                unkept=lambda _: _call(loop, self.intake.unkept),
-            ),
-        )
+        watched(self.intake, sync)
 
-    def restore(self, pcm: Sequence[bytes], typed: str) -> None:
-        """Bring a fresh session to where the last one was: its audio, its typed answer, its end."""
-        start = 0
-        for chunk in _joined(pcm, REPLAY_BYTES):
-            self._session.push(AudioChunk(start, chunk))
-            start += len(chunk) // BYTES_PER_SAMPLE
-        ended = next((event for event in self._past if isinstance(event, ev.TurnEnded)), None)
+    async def restore(self, typed: str) -> None:
+        """Bring a fresh session to where the last one was: the audio after its last final, its typed answer.
+
+        A turn that was ended is heard up to its end, not beyond.
+        """
+        until = None if self._ended is None else round(self._ended.at_s * SAMPLE_RATE)
+        async for piece in replay(self.spool, round(self._brief.heard_to_s * SAMPLE_RATE)):
+            if isinstance(piece, LostRun):
+                self._miss_again(piece)
+            elif until is None or piece.start < until:
+                self._session.push(_cut(piece, until))
         if typed:
             self.answer_in_text(typed)
             self.text_kept()
-        elif ended is not None and ended.reason == "skipped":
-            self._session.skip()
-        elif ended is not None:
-            self._session.done()
 
     def take(self, frame: Frame) -> None:
-        if self._sealed or (self._end is not None and frame.seq > self._end.last_seq):
+        if self._ignores(frame.seq):
             return
         self.intake.take(frame)
-        self._wake()
-        self._check_handed_in()
+        self._took()
+
+    def take_gap(self, gap: Gap) -> None:
+        if self._ignores(gap.from_):
+            return
+        self.intake.take_gap(gap)
+        self._took()
+
+    def hear(self, chunk: AudioChunk) -> None:
+        if not self._over.is_set():
+            self._session.push(chunk)
+
+    def miss(self, seconds: float, why: MissingWhy) -> None:
+        if self._over.is_set():  # the session hears no more; what is missing is told all the same
+            at_s = round(self.spool.samples / SAMPLE_RATE, 3)
+            self._log(ev.AudioMissing(turn=self.number, at_s=at_s, seconds=seconds, why=why))
+        else:
+            self._session.hole(seconds, why)
+
+    def full(self) -> None:
+        self._session.done()
 
     def end(self, end: End) -> None:
         """The page's last word on this answer; said again it changes nothing."""
-        self._end = end
+        self.last_word = end
         self._check_handed_in()
-        if self._handed_in.is_set():
+        if self._handed_in.is_set() or self._sealed:
             return
         # Frames before last_seq are missing: they are asked for, and waited for within bounds.
         self.intake.ask_again()
         if self._late_end is None:
             loop = asyncio.get_running_loop()
-            self._late_end = loop.call_later(REST_WITHIN_S, self._session.done)
+            self._await_rest(loop.time() + CATCH_UP_WITHIN_S)
 
     def skip(self) -> None:
         self._session.skip()
@@ -151,13 +167,12 @@ class LiveAnswer:
             tasks.create_task(self._follow(), name=f"events of answer {self.number}")
             working = tasks.create_task(self._session.run(), name=f"answer {self.number}")
             tasks.create_task(self._wait_for_page(), name=f"end of answer {self.number}")
-        outcome = working.result()
-        first = next((event for event in self._past if isinstance(event, ev.TurnEnded)), None)
-        return outcome if first is None else replace(outcome, end_reason=first.reason)
+        return working.result()
 
     def seal(self) -> None:
-        """From now on the recording is what it is; frames still on their way are not part of it."""
+        """From now on the recording is what it is; frames still on their way are late."""
         self._sealed = True
+        self.complete = bool(self.typed) or self._skipped or self._handed_in.is_set()
         if self._late_end is not None:
             self._late_end.cancel()
 
@@ -180,9 +195,9 @@ class LiveAnswer:
 
         A turn that was skipped or given up is sealed before the page's last frames: nothing to compare.
         """
-        if self._end is None or not self._handed_in.is_set():
+        if self.last_word is None or not self._handed_in.is_set():
             return True
-        return not self._end.sha256 or self._end.sha256 == sha256
+        return not self.last_word.sha256 or self.last_word.sha256 == sha256
 
     async def _follow(self) -> None:
         async for event in self._session.events:
@@ -192,51 +207,84 @@ class LiveAnswer:
                 await self._text_kept.wait()
             self._log(event)
             if isinstance(event, ev.TurnEnded):
-                self._skipped = event.reason == "skipped"
-                self._over.set()
+                self._note_end(event)
+
+    def _note_end(self, ended: ev.TurnEnded) -> None:
+        self._skipped = ended.reason == "skipped"
+        self._over.set()
 
     async def _wait_for_page(self) -> None:
         await self._over.wait()
         if self._skipped or self.spool.next == 0:
             return  # nothing of it counts, or it was typed without a microphone
         try:
-            async with asyncio.timeout(REST_WITHIN_S if self._end is not None else END_WITHIN_S):
+            async with asyncio.timeout(REST_WITHIN_S if self.last_word is not None else END_WITHIN_S):
                 await self._handed_in.wait()
         except TimeoutError:
             logger.info("answer %d closed without the page's last word", self.number)
 
-    def _hear(self, chunk: AudioChunk) -> None:
-        if not self._over.is_set():
-            self._session.push(chunk)
+    def _ignores(self, seq: int) -> bool:
+        """Whether it is too late for this seq here, or it is none of the answer's."""
+        self.turned_away |= self._sealed
+        return self._sealed or (self.last_word is not None and seq > self.last_word.last_seq)
+
+    def _took(self) -> None:
+        self._wake()
+        self._check_handed_in()
 
     def _check_handed_in(self) -> None:
-        if self._end is not None and self.spool.next > self._end.last_seq:
+        if self.last_word is not None and self.spool.next > self.last_word.last_seq:
             self._handed_in.set()
             self._session.done()
+
+    def _await_rest(self, until: float, seen: int = -1) -> None:
+        """As long as missing frames come, a page that catches up after an outage is waited for."""
+        loop = asyncio.get_running_loop()
+        if self.spool.next == seen or loop.time() > until:
+            self._session.done()
+        else:
+            self._late_end = loop.call_later(REST_WITHIN_S, self._await_rest, until, self.spool.next)
+
+    def _miss_again(self, run: LostRun) -> None:
+        """A session knows which holes were told before; beyond the turn's end it is not asked."""
+        if self._ended is None or run.at_s < self._ended.at_s:
+            self._session.hole(run.seconds, run.why)
+        elif Missing(run.at_s, run.seconds, run.why) not in self._brief.missing:
+            self._log(ev.AudioMissing(turn=self.number, at_s=run.at_s, seconds=run.seconds, why=run.why))
+
+
+def _brief(
+    step: Step, setting: AnswerSetting, past: Sequence[ev.Event], ended: ev.TurnEnded | None
+) -> AnswerBrief:
+    heard = heard_before(past)
+    return AnswerBrief(
+        turn=step.number,
+        question=step.spec(setting.language),
+        limit_s=step.question.limit_s,
+        ask_follow_up=setting.follow_ups and step.kind == "main",
+        first_rev=highest_rev(past) + 1,
+        spoken=setting.language,
+        heard=heard,
+        heard_to_s=heard[-1].end_s if heard else 0.0,
+        missing=tuple(
+            Missing(event.at_s, event.seconds, event.why)
+            for event in past
+            if isinstance(event, ev.AudioMissing)
+        ),
+        ended=None if ended is None else ended.reason,
+    )
 
 
 def highest_rev(events: Sequence[ev.Event]) -> int:
     return max((getattr(event, "rev", 0) for event in events), default=0)
 
 
-def _joined(pcm: Sequence[bytes], at_least: int) -> list[bytes]:
-    """Fewer, longer chunks, so that a whole answer fits the session's queue at once."""
-    joined, held = [], bytearray()
-    for payload in pcm:
-        held += payload
-        if len(held) >= at_least:
-            joined.append(bytes(held))
-            held.clear()
-    return [*joined, bytes(held)] if held else joined
+def _cut(chunk: AudioChunk, until: int | None) -> AudioChunk:
+    """Without what comes from sample `until` on."""
+    if until is None or chunk.start + chunk.samples <= until:
+        return chunk
+    return AudioChunk(chunk.start, chunk.pcm[: (until - chunk.start) * BYTES_PER_SAMPLE])
 
 
 def _nobody() -> None:
     """Before `watch`, nobody waits for frames."""
-
-
-def _call(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
-    """Hand over to the socket's loop; a loop that just ended needs nothing any more."""
-    try:
-        loop.call_soon_threadsafe(callback)
-    except RuntimeError:
-        logger.debug("a socket's loop ended before its last acknowledgement")

@@ -9,47 +9,37 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 
-from apps.interviews.models import Turn
-from apps.interviews.selectors import (
-    LiveState,
-    live_state,
-    standing_of_interview,
-    turn_ends_with,
-)
-from apps.interviews.services.live import (
-    event_append,
-    turn_epoch_keep,
-    turn_open,
-    typed_answer_keep,
-)
-from apps.interviews.services.seats import InterviewGone, Seat, Superseded
+from apps.interviews.selectors import LiveState, live_state, turn_ends_with
+from apps.interviews.services.live import event_append, typed_answer_keep
+from apps.interviews.services.seats import InterviewGone
 from apps.live.answer import AnswerSetting, LiveAnswer
 from apps.live.close_codes import CloseCode, Refused
+from apps.live.closing import recorded, recording_kept
 from apps.live.course import Step, next_step
 from apps.live.eventlog import EventLog
 from apps.live.frames import FRAME_MS, Frame
 from apps.live.intake import MAX_ANSWER_S
+from apps.live.late import LateAnswers
 from apps.live.messages import (
     Committed,
     End,
     Finish,
     FromPage,
+    Gap,
     Hello,
-    Reload,
     Skip,
     Snapshot,
     TextAnswer,
     Thinking,
     Welcome,
 )
+from apps.live.opening import spool_found, turn_begun
 from apps.live.outbox import Outgoing
-from apps.live.recorder import Kept, Verdict, audio_keep, verdict_record
+from apps.live.recorder import Kept, Place, Verdict, verdict_record
 from apps.live.rows import in_database, insist
-from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool, open_spool
+from apps.live.spool import MAX_UNSYNCED_FRAMES
 from apps.live.spool_sync import SpoolSync
 from inference import events as ev
 from inference.session import AnswerOutcome
@@ -58,18 +48,7 @@ logger = logging.getLogger(__name__)
 
 HEARTBEAT_MS = 5_000
 IDLE_MS = 30_000
-AUDIO_RETRY_S = 1.0
 REMIND_EVERY_S = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where one interview's rows and files are. `media_folder` is relative to `media_root`."""
-
-    seat: Seat
-    spool_folder: Path
-    media_root: Path
-    media_folder: str
 
 
 class Conductor:
@@ -81,6 +60,7 @@ class Conductor:
         self._place, self._setting, self._sync, self._tell = place, setting, sync, tell
         self._log = EventLog(self._store, tell)
         self._answer: LiveAnswer | None = None
+        self._late = LateAnswers(place, sync, tell, self._commit)
         self._committed: dict[int, str] = {}
         self._reminded_at = 0.0
         self._finishing = False
@@ -94,14 +74,15 @@ class Conductor:
         if state is None:
             raise InterviewGone
         self._ended = state.ended
-        self._committed = {turn.number: turn.sha256 for turn in state.course.asked if turn.status != "open"}
+        closed = [turn for turn in state.course.asked if turn.status != "open"]
+        self._committed = {turn.number: turn.sha256 for turn in closed if turn.audio_complete}
+        await self._late.offer(turn for turn in closed if not turn.audio_complete)
         step = next_step(state.course)
-        announced: list[ev.Event] = []
+        announced: Sequence[ev.Event] = ()
         if step is not None:
             announced = await self._open(step, state)
             self._compare_epochs(hello)
-        lost = hello.events_from > state.last_eid
-        self._missed = [Reload()] if lost else [*state.after(hello.events_from), *announced]
+        self._missed = [*state.after(hello.events_from), *announced]
         return self._welcome(finished=step is None)
 
     def missed(self) -> list[Outgoing]:
@@ -113,21 +94,35 @@ class Conductor:
         return missed
 
     async def run(self) -> None:
-        """Until the interview is over. Raises Superseded when a newer socket took over."""
+        """Until the interview is over and its audio here. Raises Superseded when a newer socket took over."""
         async with asyncio.TaskGroup() as tasks:
             writing = tasks.create_task(self._log.run(), name="event log")
+            completing = tasks.create_task(self._late.run(), name="late answers")
             await self._conduct()
             await self._log.settle()
+            await self._late.drained()
+            completing.cancel()
             writing.cancel()
 
     def take(self, frame: Frame) -> None:
         """One audio frame. Never waits. Raises Refused."""
         if self._answer is not None and frame.answer == self._answer.number:
             self._answer.take(frame)
+        elif self._late.holds(frame.answer):
+            self._late.take(frame)
         elif frame.answer in self._committed:
             self._remind(frame.answer)
         else:
             raise Refused(CloseCode.BAD_FRAME, f"answer {frame.answer} is not open")
+
+    def take_gap(self, gap: Gap) -> None:
+        """In the place of the frames that it stands for, so as quickly. Raises Refused."""
+        if self._answer is not None and gap.answer == self._answer.number:
+            self._answer.take_gap(gap)
+        elif self._late.holds(gap.answer):
+            self._late.take_gap(gap)
+        elif gap.answer in self._committed:
+            self._remind(gap.answer)
 
     async def handle(self, message: FromPage) -> None:
         """One text message after the hello. What comes for another turn than the open one changes nothing.
@@ -135,6 +130,10 @@ class Conductor:
         Only a typed answer is then refused aloud: nobody may lose one without knowing.
         """
         match message:
+            case Gap():
+                self.take_gap(message)
+            case End(answer=number) if self._late.holds(number):
+                self._late.end(message)
             case End(answer=number) if number in self._committed:
                 self._tell(Committed(answer=number, sha256=self._committed[number]))
             case Finish():
@@ -147,11 +146,13 @@ class Conductor:
 
     def tick(self) -> None:
         """Called a few times a second."""
+        self._late.tick()
         if self._answer is not None:
             self._answer.intake.reopen()
 
     async def close(self) -> None:
-        """Let go of the spool; what it holds stays for the next socket. Call after `run` has ended."""
+        """Let go of the spools; what they hold stays for the next socket. Call after `run` has ended."""
+        await self._late.close()
         if self._answer is not None:
             self._answer.seal()
             self._sync.discard(self._answer.spool)
@@ -194,78 +195,48 @@ class Conductor:
             self._log.put(ev.SessionEnded(reason="completed"))
 
     async def _keep(self, answer: LiveAnswer, outcome: AnswerOutcome) -> Step | None:
-        """Recording, rows, `committed`, and only then is the spool let go."""
+        """Recording and rows; a complete answer is then let go, of another the rest may come late."""
         answer.seal()
-        kept = await self._keep_audio(answer)
-        verdict = Verdict(outcome, kept, answer.rev, last_turn=self._finishing)
-        try:
-            step = await insist(verdict_record, seat=self._place.seat, verdict=verdict)
-        except Superseded:
-            await insist(self._forget_if_erased, kept)
-            raise
-        if not answer.matches(kept.recording.sha256):
-            logger.error("answer %d: the page's checksum is not the recording's", answer.number)
-            self._setting.observe("checksum_mismatch", 1)
-        self._committed[answer.number] = kept.recording.sha256
+        kept = await recording_kept(self._place, answer.spool, answer.intake.unkept)
+        verdict = Verdict(outcome, kept, answer.rev, answer.complete, last_turn=self._finishing)
+        record = partial(verdict_record, seat=self._place.seat, verdict=verdict)
+        step = await recorded(self._place, kept, record)
         self._answer = None
-        self._tell(Committed(answer=answer.number, sha256=kept.recording.sha256))
-        self._sync.discard(answer.spool)
-        await asyncio.to_thread(answer.spool.remove)
+        if answer.complete:
+            self._compare_checksums(answer, kept)
+            self._commit(answer.number, kept.recording.sha256)
+            self._sync.discard(answer.spool)
+            await asyncio.to_thread(answer.spool.remove)
+        else:
+            logger.warning("answer %d closed before the page had handed it in", answer.number)
+            self._setting.observe("answer_incomplete", 1)
+            self._late.adopt(answer, kept)
         return step
 
-    async def _keep_audio(self, answer: LiveAnswer) -> Kept:
-        """Again until the disk takes it; meanwhile the page knows and the spool holds it."""
-        while True:
-            try:
-                return await asyncio.to_thread(
-                    audio_keep,
-                    answer.spool,
-                    self._place.media_root,
-                    self._place.media_folder,
-                    answer.number,
-                )
-            except OSError as exc:
-                logger.warning("recording of answer %d not written: %s", answer.number, exc.strerror)
-                answer.intake.unkept()
-            await asyncio.sleep(AUDIO_RETRY_S)
+    def _commit(self, number: int, sha256: str) -> None:
+        self._committed[number] = sha256
+        self._tell(Committed(answer=number, sha256=sha256))
 
-    async def _open(self, step: Step, state: LiveState | None = None) -> list[ev.Event]:
+    async def _open(self, step: Step, state: LiveState | None = None) -> Sequence[ev.Event]:
         """Work on `step` from here on, a turn that `state` holds or a new one: returns what announces it."""
-        spool = await asyncio.to_thread(open_spool, self._place.spool_folder, step.number)
         asked = state.course.asked if state is not None else ()
         resumed = next((turn for turn in asked if turn.number == step.number), None)
-        past: Sequence[ev.Event] = ()
-        pcm: list[bytes] = []
-        announced: list[ev.Event] = []
+        announced: Sequence[ev.Event] = ()
         if resumed is None or state is None:
-            announced = await self._announce(step, spool)
+            spool, announced = await turn_begun(self._place, step)
+            past: Sequence[ev.Event] = ()
         else:
+            spool = await spool_found(self._place, step.number, resumed.epoch)
             past = state.of_turn(step.number)
-            pcm = await asyncio.to_thread(list, spool.payloads())
-            if resumed.epoch != spool.epoch:
-                await insist(turn_epoch_keep, seat=self._place.seat, number=step.number, epoch=spool.epoch)
         answer = LiveAnswer(step, spool, self._setting, self._tell, self._log.put, past)
-        answer.restore(pcm, resumed.typed if resumed is not None else "")
+        try:
+            await answer.restore(resumed.typed if resumed is not None else "")
+        except BaseException:
+            await asyncio.to_thread(spool.close)
+            raise
         answer.watch(self._sync)
         self._answer = answer
         return announced
-
-    async def _announce(self, step: Step, spool: Spool) -> list[ev.Event]:
-        try:
-            return await insist(
-                turn_open, seat=self._place.seat, turn=_turn(step, spool), events=step.announced()
-            )
-        except Superseded:
-            await asyncio.to_thread(spool.remove if spool.next == 0 else spool.close)
-            raise
-
-    def _forget_if_erased(self, kept: Kept) -> None:
-        """An interview erased while its answer was written leaves no recording behind."""
-        if kept.path and standing_of_interview(interview_id=self._place.seat.interview_id) is None:
-            wav = self._place.media_root / kept.path
-            wav.unlink(missing_ok=True)
-            with suppress(OSError):
-                wav.parent.rmdir()
 
     def _compare_epochs(self, hello: Hello) -> None:
         """What was acknowledged stands, whatever the page claims; only without any of it is `next` 0."""
@@ -273,6 +244,11 @@ class Conductor:
         if answer is None or hello.answer != answer.number or hello.epoch in {None, answer.spool.epoch}:
             return
         logger.warning("answer %d: the page's epoch is not its spool's", answer.number)
+
+    def _compare_checksums(self, answer: LiveAnswer, kept: Kept) -> None:
+        if not answer.matches(kept.recording.sha256):
+            logger.error("answer %d: the page's checksum is not the recording's", answer.number)
+            self._setting.observe("checksum_mismatch", 1)
 
     def _welcome(self, *, finished: bool) -> Welcome:
         answer = self._answer
@@ -288,6 +264,7 @@ class Conductor:
             hb_ms=HEARTBEAT_MS,
             idle_ms=IDLE_MS,
             max_answer_s=MAX_ANSWER_S,
+            late=self._late.offers(),
             snapshot=Snapshot(
                 status="finished" if finished else "live",
                 mode="voice" if heard else "text",
@@ -314,13 +291,3 @@ def _to_answer(answer: LiveAnswer, message: End | Skip | Thinking) -> None:
             answer.skip()
         case Thinking():
             answer.thinking()
-
-
-def _turn(step: Step, spool: Spool) -> Turn:
-    return Turn(
-        number=step.number,
-        question_id=step.question.id,
-        kind=step.kind,
-        question_text=step.text,
-        epoch=spool.epoch,
-    )

@@ -1,21 +1,27 @@
-"""Frames of the open answer: into the spool first, then to the session; acknowledged once they are kept.
+"""Frames of one answer: into the spool first, then to who listens; acknowledged once they are kept.
 
 Everything here is synchronous and runs on the socket's loop; `kept` and `unkept` are called there too.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.frames import DISCONTINUITY, FRAME_MS, Frame
-from apps.live.messages import Ack, Nack
+from apps.live.messages import MAX_GAP_FRAMES, Ack, Gap, Nack
 from apps.live.outbox import Outgoing
-from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool
+from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool, Verdict
+from apps.live.spool_sync import SpoolSync, Watch
 from inference import events as ev
-from inference.audio import SAMPLE_RATE, AudioChunk
+from inference.audio import SAMPLE_RATE, AudioChunk, MissingWhy
+
+logger = logging.getLogger(__name__)
 
 MAX_ANSWER_S = 600
 SLACK_S = 10.0  # frames already on their way when the longest answer was cut
@@ -72,20 +78,31 @@ class RateCheck:
         self.from_us, self.audio_us = frame.capture_us, frame.duration_s * 1e6
 
 
+class Listener(Protocol):
+    """Where accepted audio goes."""
+
+    def hear(self, chunk: AudioChunk) -> None: ...
+
+    def miss(self, seconds: float, why: MissingWhy) -> None:
+        """`seconds` after what was heard are lost for good."""
+
+    def full(self) -> None:
+        """The answer is as long as an answer may be."""
+
+
 class Intake:
-    """`tell` queues one for the page, `hear` gives audio to the session, `full` ends an endless answer."""
+    """`tell` queues a message for the page."""
 
     def __init__(
         self,
-        answer: int,
         spool: Spool,
         tell: Callable[[Outgoing], None],
-        hear: Callable[[AudioChunk], None],
-        full: Callable[[], None],
+        listener: Listener,
+        allowance: Allowance | None = None,
     ) -> None:
-        self.answer, self.spool = answer, spool
-        self._tell, self._hear, self._full = tell, hear, full
-        self._allowance = Allowance()
+        self.answer, self.spool = spool.answer, spool
+        self._tell, self._listener = tell, listener
+        self._allowance = allowance or Allowance()
         self._rate = RateCheck()
         self._conflicts = 0
         self._nacked = -1
@@ -104,8 +121,8 @@ class Intake:
 
     @property
     def window(self) -> int:
-        """Frames that may be un-ACKed: those that wait for the disk and those there is room for."""
-        return 0 if self._disk_full else self.spool.waiting + self.room
+        """Seqs that may be un-ACKed: those that wait for the disk and those there is room for."""
+        return 0 if self._disk_full else self.spool.next - self.spool.kept + self.room
 
     def take(self, frame: Frame) -> None:
         """Accept or answer one frame. Raises Refused with the code to close with."""
@@ -116,7 +133,24 @@ class Intake:
         verdict = self.spool.append(frame)
         if verdict == "stored":
             self._stored(frame, start)
-        elif verdict == "duplicate":
+        else:
+            self._not_stored(verdict)
+
+    def take_gap(self, gap: Gap) -> None:
+        """Accept or answer word of frames that will never come. Raises Refused."""
+        lost_before = sum(run.to - run.seq for run in self.spool.lost)
+        if lost_before + gap.to - gap.from_ > MAX_GAP_FRAMES:
+            raise Refused(CloseCode.BAD_FRAME, f"answer {self.answer} is nothing but holes")
+        verdict = self.spool.gap(gap.from_, gap.to, FRAME_MS, gap.why)
+        if verdict != "stored":
+            self._not_stored(verdict)
+            return
+        self._nacked = -1
+        self._rate = RateCheck()  # the capture clock went on without audio
+        self._listener.miss(self.spool.lost[-1].seconds, gap.why)
+
+    def _not_stored(self, verdict: Verdict) -> None:
+        if verdict == "duplicate":
             self.acknowledge()
         elif verdict == "conflict":
             self._conflict()
@@ -160,15 +194,35 @@ class Intake:
 
     def _stored(self, frame: Frame, start: int) -> None:
         self._nacked = -1
-        self._hear(AudioChunk(start, frame.pcm))
+        self._listener.hear(AudioChunk(start, frame.pcm))
         if self._rate.mismatch(frame) and not self._mismatch_told:
             self._mismatch_told = True
             self._tell(ev.Problem(code="rate_mismatch"))
         if self.spool.samples >= MAX_ANSWER_S * SAMPLE_RATE > start:
-            self._full()
+            self._listener.full()
 
     def _conflict(self) -> None:
         self._conflicts += 1
         if self._conflicts >= CONFLICTS:
             raise Refused(CloseCode.SUPERSEDED, f"{CONFLICTS} frames came twice with different bytes")
         self.acknowledge()
+
+
+def watched(intake: Intake, sync: SpoolSync) -> None:
+    """Have the intake's spool synced, and its page told on the loop that runs now."""
+    loop = asyncio.get_running_loop()
+    sync.add(
+        intake.spool,
+        Watch(
+            kept=lambda _: _call(loop, intake.kept),
+            unkept=lambda _: _call(loop, intake.unkept),
+        ),
+    )
+
+
+def _call(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
+    """Hand over to the socket's loop; a loop that just ended needs nothing any more."""
+    try:
+        loop.call_soon_threadsafe(callback)
+    except RuntimeError:
+        logger.debug("a socket's loop ended before its last acknowledgement")

@@ -5,6 +5,7 @@ Idempotent on (interview, turn): a crash anywhere in between leads to the same r
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from django.db import transaction
 from apps.assessment.models import Score
 from apps.assessment.services import score_record
 from apps.interviews.models import Turn
-from apps.interviews.selectors import course_for_interview
+from apps.interviews.selectors import course_for_interview, standing_of_interview
 from apps.interviews.services.live import (
     FinishedTurn,
     HeardRow,
@@ -23,9 +24,20 @@ from apps.interviews.services.live import (
 from apps.interviews.services.seats import Seat
 from apps.live.course import Step, next_step
 from apps.live.spool import Recording, Spool
+from apps.live.spool_scan import LostRun
 from inference.assessment import Word
 from inference.session import AnswerOutcome
 from inference.transcription import HeardUtterance
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where one interview's rows and files are. `media_folder` is relative to `media_root`."""
+
+    seat: Seat
+    spool_folder: Path
+    media_root: Path
+    media_folder: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,24 +46,44 @@ class Kept:
 
     path: str
     recording: Recording
+    lost: tuple[LostRun, ...] = ()
+
+    @property
+    def missing(self) -> list[dict[str, object]]:
+        """As a turn keeps it."""
+        return [{"at_s": run.at_s, "seconds": run.seconds, "why": run.why} for run in self.lost]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A finished turn on its way to the rows. `rev` is the last feedback revision that was shown."""
+    """A finished turn on its way to the rows. `rev` is the last feedback revision that was shown.
+
+    `complete`: nothing of its audio is still to come.
+    """
 
     outcome: AnswerOutcome
     kept: Kept
     rev: int
+    complete: bool = True
     last_turn: bool = False  # the candidate ends the interview with this answer
 
 
-def audio_keep(spool: Spool, media_root: Path, folder: str, turn: int) -> Kept:
+def audio_keep(place: Place, spool: Spool) -> Kept:
     """Write the answer's WAV. Blocks; raises OSError, and may then be called again."""
-    path = f"{folder}/{turn:04d}.wav"
-    if spool.next == 0:
-        return Kept("", Recording("", 0.0, 0))
-    return Kept(path, spool.to_wav(media_root / path))
+    if spool.samples == 0:
+        spool.flush()
+        return Kept("", Recording("", 0.0, spool.kept), spool.lost)
+    path = f"{place.media_folder}/{spool.answer:04d}.wav"
+    return Kept(path, spool.to_wav(place.media_root / path), spool.lost)
+
+
+def audio_forget(place: Place, kept: Kept) -> None:
+    """An interview erased while its answer was written leaves no recording behind."""
+    if kept.path and standing_of_interview(interview_id=place.seat.interview_id) is None:
+        wav = place.media_root / kept.path
+        wav.unlink(missing_ok=True)
+        with suppress(OSError):
+            wav.parent.rmdir()
 
 
 def verdict_record(*, seat: Seat, verdict: Verdict) -> Step | None:
@@ -66,7 +98,7 @@ def verdict_record(*, seat: Seat, verdict: Verdict) -> Step | None:
                 words=_words(outcome),
                 stage=Score.Stage.LIVE,
                 rev=verdict.rev,
-                low_confidence=outcome.low_confidence,
+                low_confidence=_unsure(verdict),
             )
         step = None if verdict.last_turn else next_step(course_for_interview(interview_id=seat.interview_id))
         if step is None:
@@ -82,14 +114,21 @@ def _finished(verdict: Verdict) -> FinishedTurn:
         status=_status(outcome),
         end_reason="finished" if verdict.last_turn and unanswered else outcome.end_reason,
         transcript=outcome.transcript,
-        low_confidence=outcome.low_confidence,
+        low_confidence=_unsure(verdict),
         speech_s=outcome.speech_s,
         audio_path=verdict.kept.path,
         audio_s=recording.duration_s,
         sha256=recording.sha256,
         last_seq=recording.frames - 1,
+        audio_complete=verdict.complete,
+        missing=verdict.kept.missing,
         utterances=tuple(_heard(heard) for heard in outcome.utterances),
     )
+
+
+def _unsure(verdict: Verdict) -> bool:
+    """Also for a hole that came after the session had ended the turn."""
+    return verdict.outcome.low_confidence or bool(verdict.kept.lost)
 
 
 def _status(outcome: AnswerOutcome) -> Turn.Status:

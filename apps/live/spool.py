@@ -1,6 +1,6 @@
 """The recording of one answer while it lasts: an append-only file of frames as they came.
 
-File: 16 bytes magic, 16 bytes epoch, then frames (frames.py) with seq 0, 1, 2, … A frame counts as kept once
+File: 16 bytes magic, 16 bytes epoch, then records (spool_scan.py) of seq 0, 1, 2, … One counts as kept once
 `flush` has synced it; `append` may run beside `flush` in another thread. Knows no sockets, sessions or rows.
 """
 
@@ -13,7 +13,6 @@ import os
 import secrets
 import time
 import wave
-from array import array
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,18 +20,27 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal
 
-from apps.live.close_codes import Refused
-from apps.live.frames import HEADER, MAX_PCM_BYTES, TYPE_AUDIO, VERSION, Frame, decode_frame
-from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
+from apps.live.frames import HEADER, Frame
+from apps.live.spool_scan import (
+    EPOCH_BYTES,
+    FILE_HEADER_BYTES,
+    LOST,
+    MAGIC,
+    TYPE_LOST,
+    LostRun,
+    Scan,
+    empty_scan,
+    encode_lost,
+    record_behind,
+    scanned,
+    seqs_held,
+)
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, MissingWhy
 
 logger = logging.getLogger(__name__)
 
-MAGIC = b"viva spool 1\n\0\0\0"
-EPOCH_BYTES = 16
-FILE_HEADER_BYTES = len(MAGIC) + EPOCH_BYTES
 MAX_UNSYNCED_FRAMES = 100
 LOCK_WAIT_S = 3.0
-_MARK = bytes((VERSION, TYPE_AUDIO))
 
 Verdict = Literal["stored", "duplicate", "conflict", "ahead", "full"]
 
@@ -50,16 +58,25 @@ class Recording:
     frames: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A record to be written, and how many seqs it stands for."""
+
+    raw: bytes
+    seqs: int = 1
+
+
 class Spool:
     """One answer's frames. Made by `open_spool`."""
 
-    def __init__(self, path: Path, fd: int, epoch: str, scan: _Scan) -> None:
-        self.path, self.epoch = path, epoch
+    def __init__(self, path: Path, fd: int, answer: int, epoch: str, scan: Scan) -> None:
+        self.path, self.answer, self.epoch = path, answer, epoch
         self._fd = fd
         self._lock = Lock()  # guards what append and flush share; never held during a system call
         self._disk = Lock()  # one writer of the file at a time
-        self._crcs = scan.crcs  # of every accepted frame, kept or waiting
-        self._waiting: list[Frame] = []
+        self._crcs = scan.crcs  # by seq, kept or waiting; LOST for one that will never come
+        self._lost = scan.lost
+        self._waiting: list[_Waiting] = []
         self._kept = len(scan.crcs)
         self._kept_bytes = scan.end
         self._samples = scan.samples
@@ -72,31 +89,54 @@ class Spool:
 
     @property
     def kept(self) -> int:
-        """Frames that survive a crash: seq 0 … kept - 1."""
+        """Seqs that survive a crash: 0 … kept - 1."""
         return self._kept
 
     @property
     def waiting(self) -> int:
-        return len(self._crcs) - self._kept
+        """Records in memory that no disk holds yet."""
+        return len(self._waiting)
 
     @property
     def samples(self) -> int:
         """Samples of all accepted frames."""
         return self._samples
 
+    @property
+    def lost(self) -> tuple[LostRun, ...]:
+        """Where audio is missing for good, in order."""
+        return tuple(self._lost)
+
     def append(self, frame: Frame) -> Verdict:
         """Take a frame into memory, to be kept by the next `flush`. Touches no file."""
         with self._lock:
             if frame.seq < len(self._crcs):
-                return "duplicate" if self._crcs[frame.seq] == frame.crc else "conflict"
-            if frame.seq > len(self._crcs):
-                return "ahead"
-            if len(self._crcs) - self._kept >= MAX_UNSYNCED_FRAMES or self._closed:
-                return "full"
+                return "duplicate" if self._crcs[frame.seq] in {frame.crc, LOST} else "conflict"
+            if (refused := self._refusal(frame.seq)) is not None:
+                return refused
             self._crcs.append(frame.crc)
-            self._waiting.append(frame)
+            self._waiting.append(_Waiting(frame.raw))
             self._samples += frame.samples
         return "stored"
+
+    def gap(self, first: int, to: int, frame_ms: int, why: MissingWhy) -> Verdict:
+        """Take note that seqs `first` to `to` (exclusive) will never come; what came of them stays."""
+        with self._lock:
+            begin = len(self._crcs)
+            if to <= begin:
+                return "duplicate"
+            if (refused := self._refusal(first)) is not None:
+                return refused
+            run = LostRun(begin, to, (to - begin) * frame_ms, why, self._samples)
+            self._crcs.extend([LOST] * (to - begin))
+            self._lost.append(run)
+            self._waiting.append(_Waiting(encode_lost(run, self.answer), to - begin))
+        return "stored"
+
+    def _refusal(self, seq: int) -> Verdict | None:
+        if seq > len(self._crcs):
+            return "ahead"
+        return "full" if len(self._waiting) >= MAX_UNSYNCED_FRAMES or self._closed else None
 
     def flush(self) -> None:
         """Write and sync what waits. Raises OSError; frames that are not on disk wait for the next call."""
@@ -109,33 +149,38 @@ class Spool:
         if not batch:
             return
         try:
-            self._write(b"".join(frame.raw for frame in batch))
+            self._write(b"".join(record.raw for record in batch))
         except OSError:
             # A frame in half would look like a corrupt middle later: cut back to a whole one.
             os.ftruncate(self._fd, self._kept_bytes)
             raise
         with self._lock:
             del self._waiting[: len(batch)]
-            self._kept += len(batch)
-            self._kept_bytes += sum(len(frame.raw) for frame in batch)
+            self._kept += sum(record.seqs for record in batch)
+            self._kept_bytes += sum(len(record.raw) for record in batch)
 
     def _write(self, content: bytes) -> None:
         written = 0
         while written < len(content):
             written += os.pwrite(self._fd, content[written:], self._kept_bytes + written)
-        os.fsync(self._fd)
+        os.fdatasync(self._fd)  # with the file's new length, but without its times
 
-    def payloads(self) -> Iterator[bytes]:
-        """PCM of each kept frame, in order, read from disk."""
-        position = FILE_HEADER_BYTES
+    def payloads(self, from_sample: int = 0) -> Iterator[bytes]:
+        """PCM of each kept frame, in order, read from disk; the first one cut to begin at `from_sample`."""
+        position, passed = FILE_HEADER_BYTES, 0
         end = self._kept_bytes
         with self.path.open("rb") as file:
             file.seek(position)
             while position < end:
-                header = file.read(HEADER.size)
-                nbytes = HEADER.unpack(header)[6]
-                yield file.read(nbytes)
-                position += HEADER.size + nbytes
+                header = HEADER.unpack(file.read(HEADER.size))
+                pcm = file.read(header[6])
+                position += HEADER.size + len(pcm)
+                if header[1] == TYPE_LOST:
+                    continue
+                skipped = max(0, from_sample - passed)
+                passed += len(pcm) // BYTES_PER_SAMPLE
+                if passed > from_sample:
+                    yield pcm[skipped * BYTES_PER_SAMPLE :]
 
     def to_wav(self, target: Path) -> Recording:
         """Write a finite, seekable WAV: whole or not at all, also when the machine dies meanwhile."""
@@ -181,15 +226,6 @@ class Spool:
             self.path.parent.rmdir()
 
 
-@dataclass(slots=True)
-class _Scan:
-    """What a file holds: checksums by seq, end of the last good frame, samples."""
-
-    crcs: array[int]
-    end: int = FILE_HEADER_BYTES
-    samples: int = 0
-
-
 def open_spool(folder: Path, answer: int) -> Spool:
     """Open or make the spool of an answer in its interview's folder. Blocks; raises OSError, SpoolBusyError.
 
@@ -209,35 +245,41 @@ def open_spool(folder: Path, answer: int) -> Spool:
 def _opened(path: Path, fd: int, answer: int) -> Spool:
     content = _read_all(fd)
     if len(content) < FILE_HEADER_BYTES:  # new, or died before its header was synced
-        return _begun(path, fd)
+        return _begun(path, fd, answer)
     if not content.startswith(MAGIC):
-        return _begun_anew(path, fd, "no spool header")
-    scan = _scanned(content, answer)
+        return _begun_anew(path, fd, answer, "no spool header")
+    scan = scanned(content, answer)
     if scan.end < len(content):
-        if _frame_behind(content, scan.end + 1, answer, len(scan.crcs)):
-            return _begun_anew(path, fd, f"damaged after {len(scan.crcs)} frames")
+        if record_behind(content, scan.end + 1, answer, len(scan.crcs)):
+            return _begun_anew(path, fd, answer, f"damaged after {len(scan.crcs)} frames")
         logger.warning("spool tail of %d bytes cut off: an unfinished write", len(content) - scan.end)
         os.ftruncate(fd, scan.end)
         os.fsync(fd)
     epoch = content[len(MAGIC) : FILE_HEADER_BYTES].hex()
-    return Spool(path, fd, epoch, scan)
+    return Spool(path, fd, answer, epoch, scan)
 
 
-def _begun(path: Path, fd: int) -> Spool:
+def _begun(path: Path, fd: int, answer: int) -> Spool:
     epoch = secrets.token_bytes(EPOCH_BYTES)
     os.ftruncate(fd, 0)
     os.pwrite(fd, MAGIC + epoch, 0)
     os.fsync(fd)
     _sync_folder(path.parent)
-    return Spool(path, fd, epoch.hex(), _Scan(array("I")))
+    return Spool(path, fd, answer, epoch.hex(), empty_scan())
 
 
-def _begun_anew(path: Path, fd: int, why: str) -> Spool:
+def _begun_anew(path: Path, fd: int, answer: int, why: str) -> Spool:
     aside = path.with_suffix(f".{secrets.token_hex(4)}.damaged")
     path.replace(aside)
-    os.close(fd)
     logger.error("spool put aside as %s: %s", aside.name, why)
-    return _begun(path, _locked(path))
+    fresh = _locked(path)
+    try:
+        spool = _begun(path, fresh, answer)
+    except BaseException:
+        os.close(fresh)
+        raise
+    os.close(fd)
+    return spool
 
 
 def _locked(path: Path) -> int:
@@ -263,61 +305,16 @@ def _read_all(fd: int) -> bytes:
     return os.pread(fd, size, 0) if size else b""
 
 
-def _scanned(content: bytes, answer: int) -> _Scan:
-    """Walk over good frames in order; stops at the first byte that is none."""
-    scan = _Scan(array("I"))
-    while True:
-        frame = _frame_at(content, scan.end)
-        if frame is None or frame.answer != answer or frame.seq != len(scan.crcs):
-            return scan
-        scan.crcs.append(frame.crc)
-        scan.end += len(frame.raw)
-        scan.samples += frame.samples
-
-
-def _frame_at(content: bytes, position: int) -> Frame | None:
-    if position + HEADER.size > len(content):
-        return None
-    nbytes = HEADER.unpack_from(content, position)[6]
-    if nbytes > MAX_PCM_BYTES:
-        return None
-    try:
-        return decode_frame(content[position : position + HEADER.size + nbytes])
-    except Refused:
-        return None
-
-
-def _frame_behind(content: bytes, position: int, answer: int, seq: int) -> bool:
-    """Whether a good, later frame lies behind the damage."""
-    return any(frame.seq > seq for frame in _good_frames(content, position, answer))
-
-
-def _good_frames(content: bytes, position: int, answer: int) -> Iterator[Frame]:
-    """Every frame that can still be read, whatever lies between."""
-    while (position := content.find(_MARK, position)) >= 0:
-        frame = _frame_at(content, position)
-        if frame is not None and frame.answer == answer:
-            yield frame
-        position += 1 if frame is None else len(frame.raw)
-
-
 def _forget_damaged(path: Path, frames: int) -> None:
     """Copies put aside go with their answer; one stays if it may hold more than the `frames` committed."""
     try:
-        held = sorted((_frames_held(copy), copy) for copy in path.parent.glob(f"{path.stem}.*.damaged"))
+        held = sorted((seqs_held(copy), copy) for copy in path.parent.glob(f"{path.stem}.*.damaged"))
         fuller = [copy for count, copy in held if count > frames]
         for _, copy in held:
             if copy not in fuller[-1:]:
                 copy.unlink(missing_ok=True)
     except OSError as exc:
         logger.warning("damaged copies of %s stay: %s", path.name, exc.strerror)
-
-
-def _frames_held(copy: Path) -> int:
-    """How many frames the answer had when it was damaged, as far as can be read."""
-    answer = int(copy.name.partition(".")[0])
-    frames = _good_frames(copy.read_bytes(), 0, answer)
-    return max((frame.seq + 1 for frame in frames), default=0)
 
 
 def _sync_folder(folder: Path) -> None:

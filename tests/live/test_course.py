@@ -13,9 +13,9 @@ FRESH = Course(questions=QUESTIONS, follow_ups=True, asked=())
 
 
 def asked(
-    number: int, question_id: int, status: str = "answered", kind: str = "main", **more: str
+    number: int, question_id: int, status: str = "answered", kind: str = "main", follow_up: str = ""
 ) -> AskedTurn:
-    return AskedTurn(number, question_id, kind, f"Question {question_id}", status, **more)
+    return AskedTurn(number, question_id, kind, f"Question {question_id}", status, follow_up)
 
 
 def step_after(*turns: AskedTurn, follow_ups: bool = True) -> Step:

@@ -14,29 +14,44 @@ from apps.live.messages import Ack, Nack
 from apps.live.outbox import Outgoing
 from apps.live.spool import MAX_UNSYNCED_FRAMES, open_spool
 from inference import events as ev
-from inference.audio import SAMPLE_RATE, AudioChunk
+from inference.audio import SAMPLE_RATE, AudioChunk, MissingWhy
 from tests.live.wire import frames, numbered_pcm, silence
 
 
 @dataclass
-class Desk:
+class Ears:
+    """Hears everything that an intake gives on."""
+
+    heard: list[AudioChunk] = field(default_factory=list)
+    missed: list[tuple[float, MissingWhy]] = field(default_factory=list)
+    filled: list[bool] = field(default_factory=list)
+
+    def hear(self, chunk: AudioChunk) -> None:
+        self.heard.append(chunk)
+
+    def miss(self, seconds: float, why: MissingWhy) -> None:
+        self.missed.append((seconds, why))
+
+    def full(self) -> None:
+        self.filled.append(True)
+
+
+@dataclass
+class Desk(Ears):
     """An intake with everything it says and gives on."""
 
-    intake: Intake
     told: list[Outgoing] = field(default_factory=list)
-    heard: list[AudioChunk] = field(default_factory=list)
-    filled: list[bool] = field(default_factory=list)
+
+    def open(self, folder: Path) -> None:
+        self.intake = Intake(open_spool(folder, 1), self.told.append, self)
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    told: list[Outgoing] = []
-    heard: list[AudioChunk] = []
-    filled: list[bool] = []
-    spool = open_spool(tmp_path, 1)
-    intake = Intake(1, spool, told.append, heard.append, lambda: filled.append(True))
-    yield Desk(intake, told, heard, filled)
-    spool.close()
+    made = Desk()
+    made.open(tmp_path)
+    yield made
+    made.intake.spool.close()
 
 
 def test_audio_goes_to_the_session_at_once_and_is_acknowledged_once_kept(desk: Desk) -> None:

@@ -15,13 +15,8 @@ from pathlib import Path
 import pytest
 
 from apps.live.frames import decode_frame, encode_frame
-from apps.live.spool import (
-    FILE_HEADER_BYTES,
-    MAX_UNSYNCED_FRAMES,
-    Spool,
-    SpoolBusyError,
-    open_spool,
-)
+from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool, SpoolBusyError, open_spool
+from apps.live.spool_scan import FILE_HEADER_BYTES
 from apps.live.spool_sync import SpoolSync, Watch
 from tests.live.wire import frames, numbered_pcm
 
@@ -208,7 +203,7 @@ def test_what_the_disk_failed_to_sync_is_not_kept(tmp_path: Path, monkeypatch: p
     spool = open_spool(tmp_path, 1)
     spool.append(frames(numbered_pcm(1))[0])
     with monkeypatch.context() as broken:
-        broken.setattr("os.fsync", broken_disk)
+        broken.setattr("os.fdatasync", broken_disk)
         with pytest.raises(OSError, match="Input/output"):
             spool.flush()
     assert (spool.kept, spool.path.stat().st_size) == (0, FILE_HEADER_BYTES)

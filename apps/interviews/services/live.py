@@ -18,6 +18,11 @@ from inference import events as ev
 
 ANALYSE = "analyse_interview"
 CORRECT = "correct_answer"  # its subject is a turn whose audio came late
+LATE_S = 0.1  # less than a frame holds no word
+_OF_AUDIO = (
+    *("audio_path", "audio_s", "sha256", "last_seq", "audio_complete", "missing", "late_s"),
+    *("low_confidence", "status"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,32 @@ class FinishedTurn:
     audio_s: float = 0.0
     sha256: str = ""
     last_seq: int | None = None
+    audio_complete: bool = True
+    missing: Sequence[dict[str, object]] = field(default=())
     utterances: Sequence[HeardRow] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class LateAudio:
+    """All audio of a closed turn, once it is here.
+
+    `audio_path` "": no more than the turn has already. `last_seq` None: less, so nothing of it is told.
+    """
+
+    number: int
+    audio_path: str = ""
+    audio_s: float = 0.0
+    sha256: str = ""
+    last_seq: int | None = None
+    missing: Sequence[dict[str, object]] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A turn whose audio is all here: the recording's checksum, and what became known with it."""
+
+    sha256: str
+    events: Sequence[ev.Event] = ()
 
 
 def event_append(*, seat: Seat, events: Sequence[ev.Event]) -> list[ev.Event]:
@@ -84,8 +114,9 @@ def turn_finish(*, seat: Seat, finished: FinishedTurn) -> Turn | None:
             return None
         for name in ("status", "end_reason", "transcript", "low_confidence", "speech_s"):
             setattr(turn, name, getattr(finished, name))
-        for name in ("audio_path", "audio_s", "sha256", "last_seq"):
+        for name in ("audio_path", "audio_s", "sha256", "last_seq", "audio_complete"):
             setattr(turn, name, getattr(finished, name))
+        turn.missing = list(finished.missing)
         turn.ended_at = timezone.now()
         turn.save()
         turn.utterances.filter(decode=Utterance.Decode.LIVE).delete()
@@ -93,14 +124,56 @@ def turn_finish(*, seat: Seat, finished: FinishedTurn) -> Turn | None:
     return turn
 
 
-def interview_finish(*, seat: Seat) -> bool:
-    """Close the interview and order its analysis in the same transaction. False: it was closed already."""
+def late_audio_record(*, seat: Seat, late: LateAudio) -> Completed:
+    """Complete the recording of a closed turn; words in it that nobody heard are to be heard by a job.
+
+    Said again it changes nothing.
+    """
+    with seated(seat) as interview:
+        turn = interview.turns.select_for_update().get(number=late.number)
+        if turn.audio_complete or turn.status == Turn.Status.OPEN:
+            return Completed(turn.sha256)
+        holes = [hole for hole in late.missing if hole not in turn.missing]
+        gained_s = _audio_taken(turn, late)
+        if gained_s >= LATE_S:
+            job_enqueue(organisation_id=interview.organisation_id, kind=CORRECT, subject_id=turn.pk)
+        turn.save(update_fields=_OF_AUDIO)
+        missing = [ev.EVENT.validate_python(_missing_event(turn, hole), strict=False) for hole in holes]
+        return Completed(turn.sha256, _appended(interview, missing))
+
+
+def _audio_taken(turn: Turn, late: LateAudio) -> float:
+    """The turn with its late audio; returns how many seconds it gained."""
+    gained_s = late.audio_s - turn.audio_s if late.audio_path else 0.0
+    turn.audio_complete = True
+    if late.audio_path:
+        turn.audio_path, turn.audio_s, turn.sha256 = late.audio_path, late.audio_s, late.sha256
+    if late.last_seq is not None:
+        turn.last_seq, turn.missing = late.last_seq, list(late.missing)
+        turn.low_confidence |= bool(turn.missing)
+    if gained_s >= LATE_S:
+        turn.late_s += gained_s
+        if turn.status == Turn.Status.SKIPPED:  # left alone, so it seemed: it was answered out of reach
+            turn.status = Turn.Status.UNSCORED
+    return gained_s
+
+
+def _missing_event(turn: Turn, hole: dict[str, object]) -> dict[str, object]:
+    return {"type": "audio.missing", "turn": turn.number, **hole}
+
+
+def interview_finish(*, seat: Seat, events: Sequence[ev.Event] = ()) -> bool:
+    """Close the interview, with the `events` that tell of it, and order its analysis in the same transaction.
+
+    False, writing nothing: it was closed already.
+    """
     with seated(seat) as interview:
         if interview.status == Interview.Status.FINISHED:
             return False
         interview.status = Interview.Status.FINISHED
         interview.finished_at = timezone.now()
         interview.save(update_fields=["status", "finished_at"])
+        _appended(interview, events)
         job_enqueue(organisation_id=interview.organisation_id, kind=ANALYSE, subject_id=interview.pk)
     return True
 
