@@ -29,6 +29,7 @@ from apps.live.messages import (
     FromPage,
     Gap,
     Hello,
+    Reload,
     Skip,
     Snapshot,
     TextAnswer,
@@ -82,7 +83,8 @@ class Conductor:
         if step is not None:
             announced = await self._open(step, state)
             self._compare_epochs(hello)
-        self._missed = [*state.after(hello.events_from), *announced]
+        lost = hello.events_from > state.last_eid
+        self._missed = [Reload()] if lost else [*state.after(hello.events_from), *announced]
         return self._welcome(finished=step is None)
 
     def missed(self) -> list[Outgoing]:
