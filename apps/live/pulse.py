@@ -38,4 +38,4 @@ class Pulse:
 
     def echoed(self, n: int | None) -> float | None:
         """The round trip in seconds, if `n` answers the last heartbeat."""
-        return time.monotonic() - self._beat_at if n is not None and n == self._beats else None
+        return time.monotonic() - self._beat_at if n and n == self._beats else None

@@ -181,9 +181,10 @@ class Page:
         self.socket.send(json.dumps(message))
 
     def hello(self, **fields: Any) -> dict[str, Any]:
-        """Say hello and return the welcome."""
-        ticket = fields.pop("ticket", None) or self.person.ticket()
-        self.say(type="hello", ticket=ticket, **fields)
+        """Say hello, with a fresh ticket unless `fields` has a way in, and return the welcome."""
+        if "resume" not in fields:
+            fields.setdefault("ticket", self.person.ticket())
+        self.say(type="hello", **fields)
         welcome = self.until("welcome")
         self.sent = int(welcome["next"])
         return welcome
