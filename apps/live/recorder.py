@@ -25,6 +25,7 @@ from apps.interviews.services.seats import Seat
 from apps.live.course import Step, next_step
 from apps.live.spool import Recording, Spool
 from apps.live.spool_scan import LostRun
+from inference import events as ev
 from inference.assessment import Word
 from inference.session import AnswerOutcome
 from inference.transcription import HeardUtterance
@@ -65,6 +66,7 @@ class Verdict:
     kept: Kept
     rev: int
     complete: bool = True
+    end_reason: str = ""  # instead of the session's
     last_turn: bool = False  # the candidate ends the interview with this answer
 
 
@@ -89,30 +91,41 @@ def audio_forget(place: Place, kept: Kept) -> None:
 def verdict_record(*, seat: Seat, verdict: Verdict) -> Step | None:
     """Store the turn, its score and, after the last, the interview's end. Returns what comes next."""
     with transaction.atomic():
-        turn = turn_finish(seat=seat, finished=_finished(verdict))
-        outcome = verdict.outcome
-        if turn is not None and outcome.assessment is not None and turn.status == Turn.Status.ANSWERED:
-            score_record(
-                turn=turn,
-                assessment=outcome.assessment,
-                words=_words(outcome),
-                stage=Score.Stage.LIVE,
-                rev=verdict.rev,
-                low_confidence=_unsure(verdict),
-            )
+        _turn_record(seat, verdict)
         step = None if verdict.last_turn else next_step(course_for_interview(interview_id=seat.interview_id))
         if step is None:
             interview_finish(seat=seat)
     return step
 
 
+def expiry_record(*, seat: Seat, verdict: Verdict | None = None) -> bool:
+    """Store the turn that was open, if one was, and that the interview ended by being left."""
+    with transaction.atomic():
+        if verdict is not None:
+            _turn_record(seat, verdict)
+        return interview_finish(seat=seat, events=[ev.SessionEnded(reason="expired")])
+
+
+def _turn_record(seat: Seat, verdict: Verdict) -> None:
+    turn = turn_finish(seat=seat, finished=_finished(verdict))
+    outcome = verdict.outcome
+    if turn is not None and outcome.assessment is not None and turn.status == Turn.Status.ANSWERED:
+        score_record(
+            turn=turn,
+            assessment=outcome.assessment,
+            words=_words(outcome),
+            stage=Score.Stage.LIVE,
+            rev=verdict.rev,
+            low_confidence=_unsure(verdict),
+        )
+
+
 def _finished(verdict: Verdict) -> FinishedTurn:
     outcome, recording = verdict.outcome, verdict.kept.recording
-    unanswered = outcome.end_reason == "skipped"  # how an interview that is finished ends an empty turn too
     return FinishedTurn(
         number=outcome.turn,
         status=_status(outcome),
-        end_reason="finished" if verdict.last_turn and unanswered else outcome.end_reason,
+        end_reason=_end_reason(verdict),
         transcript=outcome.transcript,
         low_confidence=_unsure(verdict),
         speech_s=outcome.speech_s,
@@ -124,6 +137,13 @@ def _finished(verdict: Verdict) -> FinishedTurn:
         missing=verdict.kept.missing,
         utterances=tuple(_heard(heard) for heard in outcome.utterances),
     )
+
+
+def _end_reason(verdict: Verdict) -> str:
+    unanswered = verdict.outcome.end_reason == "skipped"  # how a finished interview ends an empty turn too
+    if verdict.last_turn and unanswered:
+        return "finished"
+    return verdict.end_reason or verdict.outcome.end_reason
 
 
 def _unsure(verdict: Verdict) -> bool:

@@ -185,10 +185,21 @@ class Spool:
     def to_wav(self, target: Path) -> Recording:
         """Write a finite, seekable WAV: whole or not at all, also when the machine dies meanwhile."""
         self.flush()
+        self.path.stat()  # raises where the interview was erased: no folder is made for it again
         target.parent.mkdir(parents=True, exist_ok=True)
         half = target.with_suffix(".part")
-        digest, pcm_bytes = hashlib.sha256(), 0
-        with half.open("wb") as file:
+        try:
+            sha256 = self._wav_to(half)
+        except OSError:
+            half.unlink(missing_ok=True)
+            raise
+        half.replace(target)
+        _sync_folder(target.parent)
+        return Recording(sha256, self._samples / SAMPLE_RATE, self._kept)
+
+    def _wav_to(self, path: Path) -> str:
+        digest = hashlib.sha256()
+        with path.open("wb") as file:
             with wave.open(file, "wb") as wav:
                 wav.setnchannels(1)
                 wav.setsampwidth(BYTES_PER_SAMPLE)
@@ -196,13 +207,10 @@ class Spool:
                 wav.setnframes(self._samples)
                 for pcm in self.payloads():
                     digest.update(pcm)
-                    pcm_bytes += len(pcm)
                     wav.writeframesraw(pcm)
             file.flush()
             os.fsync(file.fileno())
-        half.replace(target)
-        _sync_folder(target.parent)
-        return Recording(digest.hexdigest(), pcm_bytes / BYTES_PER_SAMPLE / SAMPLE_RATE, self._kept)
+        return digest.hexdigest()
 
     def close(self) -> None:
         """Keep what waits, as far as the disk takes it, and let go of the file."""

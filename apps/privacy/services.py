@@ -14,7 +14,7 @@ from django.db import DatabaseError, connection, transaction
 from apps.interviews.group import ring
 from apps.interviews.media import media_folder
 from apps.interviews.models import Candidate, Interview
-from apps.interviews.services.live import ANALYSE
+from apps.interviews.services.live import ANALYSE, CORRECT
 from apps.ops.metrics import FALLBACKS
 from apps.ops.models import Job
 
@@ -38,6 +38,8 @@ def interview_delete(*, interview: Interview) -> None:
     folders = _folders(interview)
     with transaction.atomic():
         Job.objects.filter(subject_id=interview_id, kind=ANALYSE).delete()
+        turns = list(interview.turns.values_list("pk", flat=True))
+        Job.objects.filter(subject_id__in=turns, kind=CORRECT).delete()
         candidate_id = interview.candidate_id
         Interview.objects.filter(pk=interview_id).delete()
         Candidate.objects.filter(pk=candidate_id, interviews=None).delete()

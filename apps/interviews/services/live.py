@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import QuerySet
+from django.db import transaction
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from apps.interviews.models import Event, Interview, Turn, Utterance
@@ -144,7 +145,7 @@ def late_audio_record(*, seat: Seat, late: LateAudio) -> Completed:
 
 def _audio_taken(turn: Turn, late: LateAudio) -> float:
     """The turn with its late audio; returns how many seconds it gained."""
-    gained_s = late.audio_s - turn.audio_s if late.audio_path else 0.0
+    gained_s = round(late.audio_s - turn.audio_s, 3) if late.audio_path else 0.0
     turn.audio_complete = True
     if late.audio_path:
         turn.audio_path, turn.audio_s, turn.sha256 = late.audio_path, late.audio_s, late.sha256
@@ -160,6 +161,18 @@ def _audio_taken(turn: Turn, late: LateAudio) -> float:
 
 def _missing_event(turn: Turn, hole: dict[str, object]) -> dict[str, object]:
     return {"type": "audio.missing", "turn": turn.number, **hole}
+
+
+def interview_claim(*, interview_id: int, beat: int | None = None) -> Seat | None:
+    """Take a live interview over from every socket. None: it is not live, or its beat went on."""
+    with transaction.atomic():
+        live = Interview.objects.filter(pk=interview_id, status=Interview.Status.LIVE)
+        if beat is not None:
+            live = live.filter(beat=beat)
+        if not live.update(generation=F("generation") + 1):
+            return None
+        generation = Interview.objects.filter(pk=interview_id).values_list("generation", flat=True).get()
+    return Seat(interview_id, generation)
 
 
 def interview_finish(*, seat: Seat, events: Sequence[ev.Event] = ()) -> bool:
