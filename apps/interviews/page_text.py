@@ -22,13 +22,28 @@ def _states() -> dict[str, str]:
         "state_silent": _("We can't hear you"),
         "state_no_microphone": _("No microphone"),
         "state_reconnecting": _("Reconnecting… keep talking, your words are kept here"),
+        "state_reconnecting_idle": _("Reconnecting…"),
         "state_offline": _("Offline: recording on this device"),
+        "state_offline_in_page": _("Offline: recording. Keep this page open"),
+        "state_offline_idle": _("Offline. The page comes back by itself"),
         "state_offline_full": _("Offline: recording has stopped until the connection is back"),
+        "state_full": _("Not recording: this device is full"),
         "state_stopped": _("Stopped"),
         "state_ended": _("Finished"),
-        "saved": _("Saved"),
-        "saved_up_to": _("Saved up to {time}"),
         "time_left": _("{left} left"),
+    } | _safety()
+
+
+def _safety() -> dict[str, str]:
+    return {
+        "truth_saved": _("Saved up to {time}"),
+        "truth_sending": _("Sending {seconds} s…"),
+        "truth_kept": _("{seconds} s kept on this device"),
+        "truth_kept_in_page": _("{seconds} s wait in this page"),
+        "truth_missing": _("{missing} s missing · saved up to {time}"),
+        "truth_full": _("Device full, not recording"),
+        "audio_missing": _("[audio missing {seconds} s]"),
+        "corrected": _("Corrected: {seconds} s of your recording arrived later. Words and score include it."),
     }
 
 
@@ -41,6 +56,7 @@ def _controls() -> dict[str, str]:
         "type_instead": _("Type instead"),
         "speak_instead": _("Speak instead"),
         "continue_here": _("Continue here"),
+        "stay_there": _("Stay there"),
         "reload": _("Load the page again"),
         "turn_on": _("Turn the microphone on"),
         "see_report": _("See your report"),
@@ -78,8 +94,9 @@ def _questions() -> dict[str, str]:
 
 def _troubles() -> dict[str, str]:
     return {
-        "elsewhere": _("This interview is open in another tab. You can go on in this one instead."),
-        "superseded": _("This interview went on in another tab. Everything you said here is saved."),
+        "elsewhere": _("This interview is open in another tab. Where do you want to go on?"),
+        "stayed": _("The interview goes on in the other tab. You can close this one."),
+        "superseded": _("This interview was continued in another tab. Nothing is recorded here."),
         "refused": _("The server ended this connection. What it confirmed as saved is safe."),
         "finishing": _("Finishing. Your last answer is being saved…"),
         "ended": _("That was the last question. Your report opens in a moment."),

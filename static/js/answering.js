@@ -1,6 +1,6 @@
-// One answer from its first frame to the receipt: end, typed text, skip, finish. What the connection did not take
-// is said again after the next welcome. Knows no buttons and no words.
-import { sha256, Uplink } from "./uplink.js";
+// What the candidate does with an answer: end it, skip it, type it, finish. What the connection did not take is said
+// again after the next welcome. Knows no buttons and no words.
+import { Uplink } from "./uplink.js";
 
 /** @typedef {Record<string, unknown> & {type: string}} Message */
 
@@ -8,55 +8,37 @@ export class Answering {
   /**
    * @param {import("./socket.js").LiveSocket} socket
    * @param {() => Promise<void>} flush hands over what the microphone has gathered
+   * @param {Promise<import("./store.js").FrameStore | null>} storage
    */
-  constructor(socket, flush) {
+  constructor(socket, flush, storage) {
     this.socket = socket;
     this.flush = flush;
-    this.uplink = new Uplink((bytes) => socket.sendFrame(bytes));
+    const link = { frame: socket.sendFrame.bind(socket), tell: socket.tell.bind(socket) };
+    this.uplink = new Uplink(link, storage);
     this.window = 0;
-    this.ending = 0; // the answer whose end is being prepared or was sent
-    /** @type {Message | null} */
-    this.end = null;
-    this.endSent = false;
+    this.ending = 0; // the answer that is being closed, or was
     /** @type {Map<string, Message>} said, and not yet known to have been heard */
     this.pending = new Map();
-    setInterval(() => this.#sendEnd(), 100);
   }
 
-  /** @param {{answer: number, epoch: string, next: number, window: number}} welcome */
-  welcome(welcome) {
+  /** @param {import("./uplink.js").Welcome} welcome */
+  async welcome(welcome) {
     this.window = welcome.window;
-    if (this.end && this.end.answer !== welcome.answer) this.end = null;
-    this.endSent = false;
-    if (welcome.answer) this.uplink.resume(welcome);
-    else this.uplink.live = true;
+    await this.uplink.welcome(welcome);
     for (const message of this.pending.values()) this.socket.tell(message);
   }
 
   /** @param {number} turn */
   opened(turn) {
-    if (turn <= this.uplink.answer) return; // replayed
-    this.end = null;
     this.uplink.begin(turn, this.window);
   }
 
-  /** No more audio for `turn`: hand over the rest, then tell the server where it ends. @param {number} turn */
+  /** No more audio for `turn`: the rest goes up, then the server is told where it ends. @param {number} turn */
   async finish(turn) {
     if (turn !== this.uplink.answer || this.ending === turn) return;
     this.ending = turn;
     await this.flush();
-    this.uplink.close();
-    const last = this.uplink.next - 1;
-    const digest = await sha256(this.uplink.pcm());
-    if (turn !== this.uplink.answer) return; // the server went on without us
-    this.end = { type: "end", answer: turn, last_seq: last, sha256: digest };
-    this.endSent = false;
-    this.#sendEnd();
-  }
-
-  /** @param {number} turn */
-  committed(turn) {
-    if (this.end?.answer === turn) this.end = null;
+    if (turn === this.uplink.answer) this.uplink.close(); // else the server went on, and that closed it
   }
 
   /** Say it now, and again after a reconnect until `heard` is called for it. @param {Message} message */
@@ -70,10 +52,5 @@ export class Answering {
     for (const [type, message] of this.pending) {
       if (message.answer === turn) this.pending.delete(type);
     }
-  }
-
-  #sendEnd() {
-    if (!this.end || this.endSent || !this.uplink.drained) return;
-    this.endSent = this.socket.tell(this.end);
   }
 }

@@ -63,17 +63,21 @@ export function showControls(facts) {
  * The line that tells of trouble, and what to do.
  * @param {string} key of the catalog; "" hides it
  * @param {Record<string, string>} [values]
- * @param {string} [action] @param {() => void} [act]
+ * @param {Record<string, () => void>} [actions] by their key in the catalog; two at most
  */
-export function showStrip(key, values = {}, action = "", act = () => {}) {
+export function showStrip(key, values = {}, actions = {}) {
   const strip = part("strip");
   strip.dataset.key = key;
   strip.hidden = key === "";
   part("strip-text").textContent = key ? say(key, values) : "";
-  const button = part("strip-action");
-  button.hidden = action === "";
-  button.textContent = action ? say(action) : "";
-  button.onclick = act;
+  const entries = Object.entries(actions);
+  ["strip-action", "strip-other"].forEach((id, index) => {
+    const [action, act] = entries[index] ?? ["", null];
+    const button = part(id);
+    button.hidden = action === "";
+    button.textContent = action ? say(action) : "";
+    button.onclick = act;
+  });
 }
 
 /** @returns {string} the key shown, "" for none */

@@ -3,56 +3,55 @@
 import { Answering } from "./answering.js";
 import { part, readJson, say } from "./catalog.js";
 import { answering, bindControls, showControls, showStrip, stripKey } from "./controls.js";
-import { EarlierAnswers } from "./earlier.js";
+import { Conversation } from "./conversation.js";
+import { eventHandlers } from "./events.js";
 import { FeedbackPanel } from "./feedback.js";
 import { LevelMeter } from "./level.js";
 import { Microphone } from "./microphone.js";
-import { LiveSocket } from "./socket.js";
-import { showSaved, showState } from "./status.js";
-import { openElsewhere } from "./tab.js";
-import { AnswerTimer } from "./timer.js";
-import { Transcript } from "./transcript.js";
+import { LiveSocket, socketAddress } from "./socket.js";
+import { showState } from "./status.js";
+import { FrameStore } from "./store.js";
+import { TabSeat } from "./tab.js";
+import { Truth } from "./truth.js";
 import { Typing } from "./typing.js";
 import { WakeLock } from "./wake.js";
 
 const SAMPLES_PER_S = 16000;
 const REPORT_AFTER_MS = 5000; // time to read the last feedback
+const LATE_MS = 60000; // and for sound that the server does not have yet
 
-class LivePage {
+export class LivePage {
   /** @param {DOMStringMap} page */
   constructor(page) {
     this.page = page;
-    this.language = page.language === "zh" ? "zh-Hans" : "en";
     this.lastEid = 0;
     this.gen = 0;
     this.frameMs = 100;
-    /** @type {any} the open turn as the last welcome told it */
-    this.resumed = {};
-    /** @type {any} the question on the table */
-    this.question = null;
+    this.maxAnswerS = Infinity;
     this.finishing = false;
-    this.spoke = false;
     /** @type {import("./status.js").Facts} */
     this.facts = {
       link: "connecting", problem: null, device: "", microphone: false, muted: false,
-      typing: false, full: false, turn: "asking",
+      typing: false, full: false, kept: false, turn: "asking",
     };
-    this.words = new Transcript(part("words"), this.language);
     this.feedback = new FeedbackPanel((text) => { part("announcer").textContent = text; });
-    this.earlier = new EarlierAnswers();
-    this.timer = new AnswerTimer(part("time-left"), (left) => say("time_left", { left }));
+    this.conversation = new Conversation(
+      page.language === "zh" ? "zh-Hans" : "en", (turn) => this.feedback.scores.get(turn),
+    );
     this.level = new LevelMeter(part("microphone"));
     this.typing = new Typing((text) => this.sendText(text), () => this.feedback.open(false));
+    this.truth = new Truth();
     this.wake = new WakeLock();
     this.microphone = new Microphone(page.worklet || "", {
       onFrame: (pcm, captureUs, flushed) => this.captured(pcm, captureUs, flushed),
       onLevel: (level) => this.level.show(level),
       onProblem: (problem, device) => this.microphoneProblem(problem, device),
     });
-    const socketUrl = new URL(page.socket || "", location.href);
-    socketUrl.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     this.socket = new LiveSocket(
-      { socketUrl: socketUrl.href, ticketUrl: page.ticket || "", csrfToken: page.csrf || "", protocol: readJson("live-protocol") },
+      {
+        socketUrl: socketAddress(page.socket || ""), csrfToken: page.csrf || "", protocol: readJson("live-protocol"),
+        ticketUrl: () => (page.ticket || "") + (this.answering.uplink.unsaved ? "?late=1" : ""),
+      },
       {
         hello: () => this.hello(),
         onMessage: (message) => this.heard(message),
@@ -61,8 +60,11 @@ class LivePage {
       },
     );
     /** @type {Answering} */
-    this.answering = new Answering(this.socket, () => this.microphone.flush());
-    this.handlers = this.eventHandlers();
+    this.answering = new Answering(
+      this.socket, () => this.microphone.flush(), FrameStore.open(page.interview || ""),
+    );
+    this.seat = new TabSeat(page.interview || "", () => this.giveWay());
+    this.handlers = eventHandlers(this);
   }
 
   async start() {
@@ -74,15 +76,13 @@ class LivePage {
       skip: () => this.skip(),
       finish: () => this.finishInterview(),
       sheet: () => this.feedback.open(part("feedback").dataset.open !== "true"),
-      spoke: () => this.spoke,
+      spoke: () => this.conversation.spoke,
     });
     addEventListener("pagehide", () => this.microphone.stop());
+    addEventListener("pageshow", ({ persisted }) => persisted && location.reload()); // it let go of everything
     this.show();
-    if (await openElsewhere(this.page.interview || "")) {
-      this.strip("elsewhere", "continue_here", () => this.connect());
-      return;
-    }
-    this.connect();
+    if (await this.seat.take()) this.connect();
+    else this.strip("elsewhere", { continue_here: () => this.takeOver(), stay_there: () => this.stay() });
   }
 
   connect() {
@@ -90,6 +90,28 @@ class LivePage {
     this.socket.connect();
     if (this.page.typing === "true") this.type(true);
     else this.openMicrophone();
+  }
+
+  async takeOver() {
+    this.strip("");
+    await this.seat.claim();
+    this.connect();
+  }
+
+  /** The other tab keeps the interview. */
+  stay() {
+    this.facts.link = "superseded";
+    this.strip("stayed", { continue_here: () => this.takeOver() });
+    this.show();
+  }
+
+  /** Another tab of this browser goes on: at once there is only one that records and writes. */
+  async giveWay() {
+    this.socket.close();
+    this.facts.link = "superseded";
+    this.stop("superseded", { continue_here: () => this.takeOver() });
+    this.show();
+    await this.answering.uplink.release();
   }
 
   async openMicrophone() {
@@ -101,25 +123,17 @@ class LivePage {
 
   /** @returns {Record<string, unknown>} */
   hello() {
-    const { uplink } = this.answering;
-    return {
-      answer: uplink.answer,
-      have_from: uplink.base,
-      have_to: uplink.next,
-      ...(uplink.epoch ? { epoch: uplink.epoch } : {}),
-      ...(this.gen ? { gen: this.gen } : {}),
-      events_from: this.lastEid,
-    };
+    return { ...this.answering.uplink.have, ...(this.gen ? { gen: this.gen } : {}), events_from: this.lastEid };
   }
 
   /** @param {import("./socket.js").Link} link */
   linked(link) {
     this.facts.link = link;
     if (link !== "live") this.answering.uplink.pause();
-    if (link === "superseded") this.stop("superseded", "continue_here", () => this.connect());
-    if (link === "refused") this.stop("refused", "reload", () => location.reload());
+    if (link === "superseded") this.giveWay();
+    if (link === "refused") this.stop("refused", { reload: () => location.reload() });
     if (link === "finished") this.leave(this.page.report || "/", 0);
-    if (link === "gone") this.leave("/", 0);
+    if (link === "gone") this.erased();
     this.show();
   }
 
@@ -133,120 +147,49 @@ class LivePage {
     this.show();
   }
 
-  /** @returns {Record<string, (event: any) => void>} every message the server may send */
-  eventHandlers() {
-    const { words, feedback, facts, timer } = this;
-    const sender = this.answering;
-    /** @param {{turn: number}} event */
-    const current = (event) => event.turn === this.question?.turn;
-    return {
-      welcome: (message) => this.welcomed(message),
-      ack: ({ answer, upto, window }) => answer === sender.uplink.answer && sender.uplink.ack(upto, window),
-      nack: ({ answer, from }) => answer === sender.uplink.answer && sender.uplink.nack(from),
-      committed: ({ answer }) => sender.committed(answer),
-      "session.ready": ({ mode }) => this.mode(mode),
-      "mode.changed": ({ mode }) => this.mode(mode),
-      "question.asked": (event) => this.asked(event),
-      "answer.opened": ({ turn }) => this.opened(turn),
-      "speech.started": (event) => {
-        if (!current(event)) return;
-        this.spoke = true;
-        facts.turn = "speaking";
-        timer.speechStarted(event.at_s);
-      },
-      "transcript.partial": (event) => {
-        if (!current(event)) return;
-        words.partial(event);
-        if (facts.turn === "paused" || facts.turn === "thinking") facts.turn = "speaking";
-      },
-      "transcript.final": (event) => {
-        if (!current(event)) return;
-        this.spoke = true;
-        words.final(event);
-        this.calm();
-      },
-      "turn.paused": (event) => { if (current(event) && facts.turn !== "thinking") facts.turn = "paused"; },
-      "turn.resumed": (event) => { if (current(event)) facts.turn = "speaking"; },
-      "turn.ended": (event) => this.ended(event),
-      "feedback.started": (event) => feedback.started(event),
-      "feedback.score": (event) => feedback.score(event),
-      "feedback.delta": (event) => feedback.delta(event),
-      "feedback.withdrawn": (event) => feedback.withdrawn(event),
-      "feedback.done": (event) => {
-        feedback.done(event);
-        if (current(event) && facts.turn === "analysing" && !event.provisional) facts.turn = "asking";
-      },
-      "question.follow_up": (event) => feedback.followUp(event),
-      "analysis.ready": () => {},
-      "session.ended": ({ reason }) => this.over(reason),
-      problem: ({ code }) => {
-        if (code === "too_late") this.textRefused();
-        this.strip(`problem_${code}`);
-      },
-      reload: () => location.reload(),
-    };
-  }
-
   /** @param {any} message */
-  welcomed(message) {
+  async welcomed(message) {
     this.gen = message.gen;
     this.frameMs = message.frame_ms;
+    this.maxAnswerS = message.max_answer_s;
     this.microphone.setFrame(message.frame_ms);
-    this.answering.welcome(message);
-    this.resumed = { ...message.snapshot.turn, keptS: (message.next * message.frame_ms) / 1000 };
-    if (message.snapshot.turn?.turn === this.question?.turn) this.setTimer(); // else the replay brings the question
+    this.truth.welcome(message.server_time);
+    await this.answering.welcome(message);
+    const { uplink } = this.answering;
+    this.facts.kept = uplink.store !== null;
+    const { turn } = message.snapshot;
+    if (turn?.turn !== uplink.answer) return;
+    const onServerS = (message.next * message.frame_ms) / 1000;
+    this.conversation.welcomed(turn, onServerS, this.recordedS);
+    this.show();
+  }
+
+  /** Sound of the open answer so far, here and on the server. */
+  get recordedS() {
+    return ((this.answering.uplink.current?.next ?? 0) * this.frameMs) / 1000;
   }
 
   /** @param {any} question */
   asked(question) {
-    if (this.question && question.turn <= this.question.turn) return;
-    this.keepEarlier();
-    this.question = question;
-    this.spoke = false;
-    this.words.clear();
-    this.timer.clear();
-    part("question").textContent = question.text;
-    part("progress").textContent = say(question.kind === "main" ? "progress" : "follow_up_to", question);
+    if (!this.conversation.asked(question)) return;
     this.calm();
     this.facts.turn = "asking";
     this.typing.next(question.turn);
-    part("announcer").textContent = question.text;
-  }
-
-  keepEarlier() {
-    const { question } = this;
-    if (!question) return;
-    this.earlier.add({
-      turn: question.turn,
-      label: say(question.kind === "main" ? "question_number" : "follow_up_to", question),
-      question: question.text,
-      words: this.words.text,
-      score: this.feedback.scores.get(question.turn),
-      language: this.language,
-    });
   }
 
   /** @param {number} turn */
   opened(turn) {
     this.answering.opened(turn);
-    if (turn !== this.question?.turn || this.facts.turn !== "asking") return;
+    if (turn !== this.conversation.turn || this.facts.turn !== "asking") return;
     this.facts.turn = "open";
-    this.setTimer();
-  }
-
-  /** Time left goes on from what the server has, on a reload too. */
-  setTimer() {
-    const { resumed, question } = this;
-    if (!question) return;
-    if (resumed.turn === question.turn) this.timer.open(question.limit_s, resumed.keptS, resumed.elapsed_s);
-    else this.timer.open(question.limit_s);
+    this.conversation.setTimer();
   }
 
   /** @param {any} event */
   ended({ turn, reason }) {
     this.answering.heard(turn);
     this.answering.finish(turn);
-    if (turn !== this.question?.turn) return;
+    if (turn !== this.conversation.turn) return;
     this.facts.turn = "analysing";
     this.typing.ended(reason === "text" || reason === "skipped");
     if (reason !== "skipped" && !this.facts.typing) this.feedback.open(true); // the next box stays free
@@ -256,12 +199,21 @@ class LivePage {
   captured(pcm, captureUs, flushed) {
     const { uplink } = this.answering;
     uplink.capture(pcm, captureUs, flushed);
-    if (uplink.open) this.timer.captured(pcm.length / 2 / SAMPLES_PER_S);
+    if (uplink.open) this.conversation.timer.captured(pcm.length / 2 / SAMPLES_PER_S);
+    if (uplink.open && this.recordedS >= this.maxAnswerS) this.closeAnswer(); // the server would take no more of it
     if (uplink.full !== this.facts.full) {
       this.facts.full = uplink.full;
       this.show();
     }
-    showSaved(uplink, this.frameMs);
+    this.tellTruth();
+  }
+
+  tellTruth() {
+    const { uplink } = this.answering;
+    this.truth.show({
+      live: this.facts.link === "live", kept: this.facts.kept, full: this.facts.full,
+      unsavedMs: uplink.unsaved * this.frameMs, missingMs: uplink.missing * this.frameMs, savedAtMs: uplink.savedAtMs,
+    });
   }
 
   /** @param {import("./microphone.js").Problem | null} problem @param {string} device */
@@ -271,8 +223,8 @@ class LivePage {
     this.facts.microphone = this.microphone.running;
     if (problem === null && stripKey().startsWith("microphone_")) this.strip("");
     else if (problem === null) return;
-    else if (problem === "suspended") this.strip("microphone_suspended", "turn_on", () => this.microphone.resume());
-    else this.strip(`microphone_${problem}`, "type_instead", () => this.type(true));
+    else if (problem === "suspended") this.strip("microphone_suspended", { turn_on: () => this.microphone.resume() });
+    else this.strip(`microphone_${problem}`, { type_instead: () => this.type(true) });
     this.show();
   }
 
@@ -304,10 +256,11 @@ class LivePage {
 
   /** @param {string} text */
   sendText(text) {
-    if (!this.question || this.facts.turn === "analysing") return;
+    const { turn } = this.conversation;
+    if (!turn || this.facts.turn === "analysing") return;
     if (stripKey() === "problem_too_late") this.strip("");
-    this.words.typed(text);
-    this.answering.command({ type: "text_answer", answer: this.question.turn, text });
+    this.conversation.change(turn, (words) => words.typed(text));
+    this.answering.command({ type: "text_answer", answer: turn, text });
     this.facts.turn = "analysing";
     this.show();
   }
@@ -315,7 +268,7 @@ class LivePage {
   /** The question had closed before the text came: it stays in the box and is no part of that answer. */
   textRefused() {
     this.answering.pending.delete("text_answer");
-    this.words.untyped();
+    this.conversation.change(this.conversation.turn, (words) => words.untyped());
     this.typing.refused();
   }
 
@@ -325,21 +278,25 @@ class LivePage {
       this.typing.submit();
       return;
     }
+    this.closeAnswer();
+  }
+
+  closeAnswer() {
     this.facts.turn = "analysing";
-    this.answering.finish(this.question.turn);
+    this.answering.finish(this.conversation.turn);
     this.show();
   }
 
   think() {
-    if (!this.question) return;
+    if (!this.conversation.turn) return;
     this.facts.turn = "thinking";
-    this.socket.tell({ type: "thinking", answer: this.question.turn });
+    this.socket.tell({ type: "thinking", answer: this.conversation.turn });
     this.show();
   }
 
   skip() {
-    if (!this.question || this.facts.turn === "analysing") return;
-    this.answering.command({ type: "skip", answer: this.question.turn });
+    if (!this.conversation.turn || this.facts.turn === "analysing") return;
+    this.answering.command({ type: "skip", answer: this.conversation.turn });
     this.facts.turn = "analysing";
     this.show();
   }
@@ -363,14 +320,15 @@ class LivePage {
   }
 
   show() {
-    part("words").hidden = this.facts.typing && !this.words.text;
+    part("words").hidden = this.facts.typing && !this.conversation.words.text;
     showState(this.facts);
     showControls(this.facts);
+    this.tellTruth();
   }
 
-  /** @param {string} key @param {string} [action] @param {() => void} [act] */
-  strip(key, action, act) {
-    showStrip(key, { device: this.facts.device }, action, act);
+  /** @param {string} key @param {Record<string, () => void>} [actions] */
+  strip(key, actions) {
+    showStrip(key, { device: this.facts.device }, actions);
   }
 
   /** Trouble that the next words disprove; a text that came too late is told of until the next one is sent. */
@@ -378,27 +336,44 @@ class LivePage {
     if (stripKey().startsWith("problem_") && stripKey() !== "problem_too_late") this.strip("");
   }
 
-  /** @param {string} key @param {string} action @param {() => void} act */
-  stop(key, action, act) {
+  /** @param {string} key @param {Record<string, () => void>} actions */
+  stop(key, actions) {
     this.microphone.stop();
     this.facts.microphone = false;
     this.wake.release();
-    this.strip(key, action, act);
+    this.strip(key, actions);
   }
 
   /** @param {string} reason */
   over(reason) {
     this.facts.turn = "ended";
     this.answering.pending.clear();
-    if (reason === "deleted") this.leave("/", 0);
+    if (reason === "deleted") this.erased();
     else this.leave(this.page.report || "/", this.finishing ? 0 : REPORT_AFTER_MS);
   }
 
-  /** @param {string} url @param {number} afterMs */
-  leave(url, afterMs) {
+  /** The interview is deleted, and with it what this device kept of it. */
+  async erased() {
+    this.stop("ended", {});
     this.socket.close();
-    this.stop("ended", "see_report", () => location.assign(url));
-    setTimeout(() => location.assign(url), afterMs);
+    await this.answering.uplink.erase();
+    location.assign("/");
+  }
+
+  async reload() {
+    await this.answering.uplink.release();
+    location.reload();
+  }
+
+  /** Sound that the server lacks goes up first; what does not is sent by the next page. @param {string} url @param {number} afterMs */
+  async leave(url, afterMs) {
+    this.stop("ended", { see_report: () => location.assign(url) });
+    const from = performance.now();
+    const { uplink } = this.answering;
+    const waits = () => performance.now() - from < (uplink.unsaved && this.facts.link === "live" ? LATE_MS : afterMs);
+    while (waits()) await new Promise((resolve) => { setTimeout(resolve, 100); });
+    this.socket.close();
+    location.assign(url);
   }
 }
 

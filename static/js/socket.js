@@ -1,4 +1,5 @@
-// One WebSocket that comes back: fresh ticket, hello, welcome, heartbeats, back-off. Knows no audio and no page.
+// One WebSocket that comes back: resume token or fresh ticket, hello, welcome, heartbeats, back-off. Knows no audio
+// and no page.
 
 /**
  * @typedef {"connecting" | "live" | "reconnecting" | "offline" | "superseded" | "finished" | "gone" | "refused"} Link
@@ -10,7 +11,7 @@
  * @property {(message: any) => void} onMessage
  * @property {(link: Link) => void} onLink
  * @property {() => number} owedS seconds since an ACK was due
- * @typedef {{socketUrl: string, ticketUrl: string, csrfToken: string, protocol: Protocol}} Addresses
+ * @typedef {{socketUrl: string, ticketUrl: () => string, csrfToken: string, protocol: Protocol}} Addresses
  */
 
 const BACKOFF_MIN_S = 0.25;
@@ -21,6 +22,7 @@ const HEARTBEAT_MS = 5000;
 const SILENT_MS = 15000; // W11
 const OWED_S = 5; // W12
 const BUFFERED_BYTES = 256 * 1024;
+const CLOSE_UNAUTHENTICATED = 4401;
 const CLOSE_SUPERSEDED = 4409;
 const CLOSE_OURS = 4000;
 
@@ -28,6 +30,13 @@ const CLOSE_OURS = 4000;
 export function backoffMs(attempt, random = Math.random) {
   const ceiling = Math.min(BACKOFF_MAX_S, BACKOFF_MIN_S * 2 ** attempt);
   return 1000 * Math.max(BACKOFF_MIN_S / 2, random() * ceiling);
+}
+
+/** @param {string} path @returns {string} */
+export function socketAddress(path) {
+  const url = new URL(path, location.href);
+  url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+  return url.href;
 }
 
 export class LiveSocket {
@@ -41,6 +50,9 @@ export class LiveSocket {
     this.round = 0; // identifies one connection attempt; what an older one reports is ignored
     this.welcomed = false;
     this.over = false;
+    this.resume = ""; // the token of the last welcome: it opens one socket, without a ticket
+    this.resuming = false;
+    this.draining = false; // a time to come back was drawn already
     this.retryTimer = 0;
     this.watchTimer = 0;
     this.heardAt = 0;
@@ -59,6 +71,7 @@ export class LiveSocket {
   /** The interview is over, or this page leaves it. */
   close() {
     this.over = true;
+    this.resume = "";
     clearTimeout(this.retryTimer);
     this.#drop();
   }
@@ -82,8 +95,9 @@ export class LiveSocket {
   async #open() {
     this.round += 1;
     const round = this.round;
+    this.draining = false;
     this.handlers.onLink(this.#waitingState());
-    const ticket = await this.#ticket();
+    const ticket = this.resume ? "" : await this.#ticket();
     if (round !== this.round || this.over || ticket === null) return;
     const socket = new WebSocket(this.addresses.socketUrl, this.addresses.protocol.subprotocol);
     socket.binaryType = "arraybuffer";
@@ -91,7 +105,11 @@ export class LiveSocket {
     this.welcomed = false;
     this.heardAt = performance.now();
     socket.addEventListener("open", () => {
-      socket.send(JSON.stringify({ type: "hello", ticket, ...this.handlers.hello() }));
+      if (round !== this.round) return;
+      this.resuming = ticket === "";
+      const way = this.resuming ? { resume: this.resume } : { ticket };
+      this.resume = ""; // single use, whether or not a welcome follows
+      socket.send(JSON.stringify({ type: "hello", ...way, ...this.handlers.hello() }));
     });
     socket.addEventListener("message", ({ data }) => round === this.round && this.#message(data));
     socket.addEventListener("close", ({ code }) => round === this.round && this.#closed(code));
@@ -103,7 +121,7 @@ export class LiveSocket {
   /** @returns {Promise<string | null>} null: no ticket now; a retry is under way or the end was told */
   async #ticket() {
     try {
-      const response = await fetch(this.addresses.ticketUrl, {
+      const response = await fetch(this.addresses.ticketUrl(), {
         method: "POST",
         headers: { "X-CSRFToken": this.addresses.csrfToken },
         credentials: "same-origin",
@@ -130,7 +148,10 @@ export class LiveSocket {
     this.heardAt = performance.now();
     if (typeof data !== "string") return;
     const message = JSON.parse(data);
-    if (message.type === "heartbeat") return;
+    if (message.type === "heartbeat") {
+      this.tell({ type: "heartbeat", n: message.n ?? 0 });
+      return;
+    }
     if (message.type === "drain") {
       this.#reconnectWithin(Number(message.spread_ms) || 0);
       return;
@@ -138,6 +159,8 @@ export class LiveSocket {
     if (message.type === "welcome") {
       this.welcomed = true;
       this.attempt = 0;
+      this.resume = message.resume_token || "";
+      this.resuming = false;
       this.handlers.onLink("live");
     }
     this.handlers.onMessage(message);
@@ -147,9 +170,15 @@ export class LiveSocket {
   #closed(code) {
     this.#drop();
     if (this.over) return;
+    if (this.draining) {
+      this.handlers.onLink(this.#waitingState());
+      return;
+    }
+    const rule = this.addresses.protocol.close_codes[String(code)];
     if (code === CLOSE_SUPERSEDED) this.#end("superseded");
-    else if (this.addresses.protocol.close_codes[String(code)]?.retry === false) this.#end("refused");
-    else this.#retry();
+    else if (code === CLOSE_UNAUTHENTICATED && this.resuming) this.#open(); // once, with a ticket
+    else if (rule?.retry === false) this.#end("refused");
+    else this.#retry((Math.random() * (rule?.spread_ms ?? 0)) / 1000);
   }
 
   #watch() {
@@ -177,11 +206,12 @@ export class LiveSocket {
 
   /** @param {number} spreadMs */
   #reconnectWithin(spreadMs) {
+    this.draining = true;
     clearTimeout(this.retryTimer);
     this.retryTimer = setTimeout(() => {
       this.#drop();
       this.#open();
-    }, Math.random() * spreadMs);
+    }, Math.max(1000 * BACKOFF_MIN_S, Math.random() * spreadMs));
   }
 
   /** The network is back: the old connection may be dead without having said so. */

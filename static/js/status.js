@@ -1,8 +1,5 @@
 // The state in words beside the microphone: one sentence, chosen from what is true right now.
 import { part, say } from "./catalog.js";
-import { clock } from "./timer.js";
-
-const BEHIND_FRAMES = 20;
 
 /**
  * @typedef {object} Facts
@@ -13,16 +10,17 @@ const BEHIND_FRAMES = 20;
  * @property {boolean} muted
  * @property {boolean} typing
  * @property {boolean} full nothing more can be kept on this device
+ * @property {boolean} kept what is captured goes to the device, not only into this page
  * @property {"asking" | "open" | "speaking" | "paused" | "thinking" | "analysing" | "ended"} turn
  */
 
 /** @param {Facts} facts @returns {string} a key of the catalog */
 export function stateKey(facts) {
   if (facts.turn === "ended") return "state_ended";
-  if (facts.link === "offline") return facts.full ? "state_offline_full" : "state_offline";
-  if (facts.link === "reconnecting") return facts.full ? "state_offline_full" : "state_reconnecting";
+  if (facts.link === "offline" || facts.link === "reconnecting") return awayKey(facts);
   if (facts.link === "connecting") return "state_connecting";
   if (facts.link !== "live") return "state_stopped";
+  if (facts.full) return "state_full";
   if (facts.turn === "asking") return "state_asking";
   if (facts.turn === "analysing") return "state_analysing";
   if (facts.typing) return "state_typing";
@@ -33,24 +31,21 @@ export function stateKey(facts) {
   return facts.turn === "paused" ? "state_paused" : "state_listening";
 }
 
+/** Never says that something is recorded when it is not. @param {Facts} facts */
+function awayKey(facts) {
+  const recording = facts.microphone && !facts.muted && !facts.typing;
+  if (facts.full && recording) return "state_offline_full";
+  if (facts.link === "reconnecting") return recording ? "state_reconnecting" : "state_reconnecting_idle";
+  if (!recording) return "state_offline_idle";
+  return facts.kept ? "state_offline" : "state_offline_in_page";
+}
+
 /** Write the state, and whether it is good, to be watched or wrong. @param {Facts} facts */
 export function showState(facts) {
   const key = stateKey(facts);
   const text = say(key, { device: facts.device });
   const element = part("state");
   if (element.textContent !== text) element.textContent = text;
-  const troubled = /offline|reconnecting|stopped|silent|no_microphone/.test(key);
+  const troubled = /offline|reconnecting|stopped|silent|no_microphone|full/.test(key);
   part("bar").dataset.state = troubled ? "watch" : key.replace("state_", "");
-}
-
-/**
- * How much of the answer is on the server's disk.
- * @param {{acked: number, unsaved: number}} uplink @param {number} frameMs
- */
-export function showSaved({ acked, unsaved }, frameMs) {
-  const time = clock((acked * frameMs) / 1000);
-  const text = unsaved > BEHIND_FRAMES ? say("saved_up_to", { time }) : say("saved");
-  const element = part("saved");
-  const shown = acked ? text : "";
-  if (element.textContent !== shown) element.textContent = shown;
 }

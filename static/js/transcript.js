@@ -3,7 +3,8 @@ import { say } from "./catalog.js";
 
 /**
  * @typedef {{text: string, start_s: number, end_s: number, confidence: number}} Word
- * @typedef {{text: string, final: boolean, words: Word[], unclear: boolean, stable: number}} Utterance
+ * @typedef {{text: string, final: boolean, words: Word[], unclear: boolean, stable: number, startS: number}} Utterance
+ * @typedef {{atS: number, seconds: number}} Missing sound that was lost on its way
  */
 
 const UNCLEAR = 0.5;
@@ -30,71 +31,111 @@ export function runs(text, words) {
   return found;
 }
 
-export class Transcript {
-  /** @param {HTMLElement} box @param {string} language of the interview */
-  constructor(box, language) {
-    this.box = box;
-    this.joint = language.startsWith("zh") ? "" : " ";
+/** What was said, typed or lost in one answer. */
+export class Utterances {
+  constructor() {
     /** @type {Map<number, Utterance>} */
-    this.utterances = new Map();
-    this.placeholder = /** @type {HTMLElement} */ (box.querySelector(".words-placeholder"));
-  }
-
-  clear() {
-    this.utterances.clear();
-    this.#render();
+    this.said = new Map();
+    /** @type {Missing[]} */
+    this.missing = [];
   }
 
   /** A guess never replaces what is settled. @param {{utterance: number, text: string, stable_chars: number}} event */
   partial({ utterance, text, stable_chars: stable }) {
-    if (this.utterances.get(utterance)?.final) return;
+    const known = this.said.get(utterance);
+    if (known?.final) return;
     const guess = text.trimStart();
     const settling = Math.max(0, stable - (text.length - guess.length));
-    this.utterances.set(utterance, { text: guess, final: false, words: [], unclear: false, stable: settling });
-    this.#render();
+    const startS = known?.startS ?? this.missing.at(-1)?.atS ?? 0; // what was lost before it was first heard
+    this.said.set(utterance, { text: guess, final: false, words: [], unclear: false, stable: settling, startS });
   }
 
-  /** @param {{utterance: number, text: string, words: Word[], low_confidence: boolean}} event */
-  final({ utterance, text: heard, words, low_confidence: unclear }) {
+  /** @param {{utterance: number, text: string, words: Word[], low_confidence: boolean, start_s: number}} event */
+  final({ utterance, text: heard, words, low_confidence: unclear, start_s: startS }) {
     const text = heard.trim();
-    this.utterances.set(utterance, { text, final: true, words, unclear, stable: text.length });
-    this.#render();
+    this.said.set(utterance, { text, final: true, words, unclear, stable: text.length, startS });
   }
 
   /** What was typed follows what was said. @param {string} text */
   typed(text) {
-    this.utterances.set(TYPED, { text, final: true, words: [], unclear: false, stable: text.length });
-    this.#render();
+    this.said.set(TYPED, { text, final: true, words: [], unclear: false, stable: text.length, startS: Infinity });
   }
 
   /** It came too late and is no part of the answer. */
   untyped() {
-    this.utterances.delete(TYPED);
-    this.#render();
+    this.said.delete(TYPED);
+  }
+
+  /** @param {{at_s: number, seconds: number}} event */
+  lost({ at_s: atS, seconds }) {
+    this.missing.push({ atS, seconds });
+    this.missing.sort((a, b) => a.atS - b.atS);
+  }
+
+  /** @returns {(Utterance | Missing)[]} in the order of the sound */
+  get ordered() {
+    const said = [...this.said.entries()].sort(([a], [b]) => a - b).map(([, one]) => one).filter(({ text }) => text);
+    const missing = [...this.missing];
+    /** @type {(Utterance | Missing)[]} */
+    const found = [];
+    for (const one of said) {
+      while (missing.length && missing[0].atS <= one.startS) found.push(/** @type {Missing} */ (missing.shift()));
+      found.push(one);
+    }
+    return [...found, ...missing];
+  }
+
+  /** @param {string} joint between two utterances */
+  text(joint) {
+    return this.ordered.map((one) => ("text" in one ? one.text.trim() : lostWords(one))).filter(Boolean).join(joint);
+  }
+}
+
+/** @param {string} language of the interview */
+export function jointOf(language) {
+  return language.startsWith("zh") ? "" : " ";
+}
+
+/** Shows the words of the question on the table. */
+export class Transcript {
+  /** @param {HTMLElement} box @param {string} language of the interview */
+  constructor(box, language) {
+    this.box = box;
+    this.joint = jointOf(language);
+    this.utterances = new Utterances();
+    this.placeholder = /** @type {HTMLElement} */ (box.querySelector(".words-placeholder"));
+  }
+
+  /** @returns {Utterances} those of the answer that is over */
+  clear() {
+    const { utterances } = this;
+    this.utterances = new Utterances();
+    this.render();
+    return utterances;
   }
 
   get text() {
-    return this.#ordered().map(({ text }) => text.trim()).filter(Boolean).join(this.joint);
+    return this.utterances.text(this.joint);
   }
 
-  #ordered() {
-    return [...this.utterances.entries()].sort(([a], [b]) => a - b).map(([, utterance]) => utterance);
-  }
-
-  #render() {
+  render() {
     const scroller = this.box.closest(".conversation") || this.box;
     const atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
     /** @type {Node[]} */
     const nodes = [];
-    for (const utterance of this.#ordered()) {
-      if (!utterance.text) continue;
+    for (const one of this.utterances.ordered) {
       if (nodes.length && this.joint) nodes.push(document.createTextNode(this.joint));
-      nodes.push(...spans(utterance));
+      nodes.push(...("text" in one ? spans(one) : [span(lostWords(one), "missing")]));
     }
     this.placeholder.hidden = nodes.length > 0;
     this.box.replaceChildren(this.placeholder, ...nodes);
     if (atEnd) scroller.scrollTop = scroller.scrollHeight;
   }
+}
+
+/** @param {Missing} missing @returns {string} */
+function lostWords({ seconds }) {
+  return say("audio_missing", { seconds: seconds.toFixed(1) });
 }
 
 /** @param {Utterance} utterance @returns {HTMLElement[]} */

@@ -1,51 +1,81 @@
-// The current answer's frames on their way up: numbered, kept until they are safe, sent within the server's
-// credit. Knows no microphone and no socket: `send` says whether a connection took the bytes.
-import { encodeFrame, FLAG_DISCONTINUITY, FLAG_LAST } from "./frames.js";
+// All answers on their way up: the open one, and closed ones that the server lacks frames of. Shares one pace among
+// them. Knows no microphone and no socket: the link says whether a connection took what it was given.
+import { encodeFrame, FLAG_DISCONTINUITY, FLAG_LAST, SAMPLE_RATE } from "./frames.js";
+import { Outgoing } from "./outgoing.js";
 
-/** @typedef {{pcm: Uint8Array, captureUs: number, flags: number}} Captured */
+/** @typedef {import("./outgoing.js").Captured} Captured */
+/** @typedef {{answer: number, epoch: string, next: number, window: number}} Standing */
+/** @typedef {Standing & {late?: Standing[], buffer_key?: string}} Welcome */
+/** @typedef {{frame: (bytes: Uint8Array<ArrayBuffer>) => boolean, tell: (message: Record<string, unknown>) => boolean}} Link */
 
-const UNSAVED_FRAMES = 300; // 30 s of 100 ms frames that the server does not have yet
-const KEPT_FRAMES = 2000; // of one answer, for its checksum and for sending again: 6.4 MB
-const BURST_FRAMES = 8;
-const PER_TICK = 4; // each 100 ms: four times real time while catching up
+const WAITING_FRAMES = 300; // captured while no answer is open
+const BURST_MS = 800;
+const CATCH_UP = 4; // times real time
 const TICK_MS = 100;
+const BYTES_PER_MS = (2 * SAMPLE_RATE) / 1000;
 
 export class Uplink {
-  /** @param {(bytes: Uint8Array<ArrayBuffer>) => boolean} send */
-  constructor(send) {
-    this.send = send;
-    this.answer = 0;
-    this.epoch = "";
-    this.open = false;
+  /** @param {Link} link @param {Promise<import("./store.js").FrameStore | null>} [storage] null: memory is all there is */
+  constructor(link, storage = Promise.resolve(null)) {
+    this.link = link;
+    this.storage = storage;
+    /** @type {import("./store.js").FrameStore | null} */
+    this.store = null;
+    this.answer = 0; // the newest one the server opened
+    /** @type {Outgoing | null} what is captured belongs to it */
+    this.current = null;
+    /** @type {Map<number, Outgoing>} by answer, the current one too */
+    this.all = new Map();
     /** @type {Captured[]} */
-    this.frames = [];
-    this.base = 0; // seq of frames[0]
-    this.acked = 0; // every seq below is on the server's disk
-    this.sent = 0; // every seq below was handed to the connection
-    this.credit = 0; // seqs below may be sent
-    /** @type {Captured[]} */
-    this.waiting = []; // captured while no answer is open
+    this.waiting = [];
     this.broken = false; // audio was dropped: the next frame says so
-    this.tokens = BURST_FRAMES;
-    this.timer = 0;
-    this.ackedAt = 0;
     this.live = false;
+    this.round = 0;
+    this.burstMs = BURST_MS;
+    this.tokensMs = BURST_MS;
+    this.filledAt = performance.now();
+    this.timer = 0;
   }
 
-  get next() {
-    return this.base + this.frames.length;
+  /** An answer is open and takes what is captured. */
+  get open() {
+    return this.current !== null && !this.current.closed;
+  }
+
+  /** Recording has visibly stopped: neither memory nor device take more. */
+  get full() {
+    return this.open && this.current?.full === true;
   }
 
   get unsaved() {
-    return this.next - this.acked;
+    return this.#sum((one) => one.unsaved);
   }
 
-  /** Nothing more fits: recording has visibly stopped. */
-  get full() {
-    return this.open && this.unsaved >= UNSAVED_FRAMES;
+  get missing() {
+    return this.current?.missing ?? 0;
   }
 
-  /** Audio is missing before the next frame: muted, another device, nothing could be kept. */
+  get owedS() {
+    return this.live ? Math.max(0, ...[...this.all.values()].map((one) => one.owedS)) : 0;
+  }
+
+  /** When the last frame that is on the server's disk was spoken, in this page's time; 0 for none. */
+  get savedAtMs() {
+    return Math.max(0, ...[...this.all.values()].map((one) => one.savedAtMs));
+  }
+
+  /** What the hello says of this page. */
+  get have() {
+    const { current } = this;
+    return {
+      answer: this.answer,
+      have_from: current?.base ?? 0,
+      have_to: current?.next ?? 0,
+      ...(current?.epoch ? { epoch: current.epoch } : {}),
+    };
+  }
+
+  /** Audio is missing before the next frame: muted, another device. */
   gap() {
     this.broken = true;
   }
@@ -53,143 +83,190 @@ export class Uplink {
   /** @param {Uint8Array} pcm @param {number} captureUs @param {boolean} [last] nothing follows; may be short */
   capture(pcm, captureUs, last = false) {
     const flags = (this.broken ? FLAG_DISCONTINUITY : 0) | (last ? FLAG_LAST : 0);
+    const frame = { pcm, captureUs, flags, atMs: performance.timeOrigin + performance.now() };
     if (this.open) {
-      if (this.full) {
-        this.gap();
-        return;
-      }
-      this.frames.push({ pcm, captureUs, flags });
-      this.#trim();
+      this.current?.take(frame);
       this.pump();
     } else if (!last) {
-      this.waiting.push({ pcm, captureUs, flags });
-      if (this.waiting.length > UNSAVED_FRAMES) {
+      this.waiting.push(frame);
+      if (this.waiting.length > WAITING_FRAMES) {
         this.waiting.shift();
         this.waiting[0].flags |= FLAG_DISCONTINUITY;
       }
     }
-    this.broken = false;
+    this.broken = this.full;
   }
 
-  /**
-   * A new answer: what was captured since the last one ended belongs to it.
-   * @param {number} answer @param {number} window
-   * @param {number} [next] what the server has of it from an earlier page
-   */
-  begin(answer, window, next = 0) {
+  /** The server opened a new answer: what was captured since the last one ended belongs to it. @param {number} answer @param {number} window */
+  begin(answer, window) {
+    if (answer <= this.answer) return; // replayed
     this.answer = answer;
-    this.open = true;
-    this.frames = this.waiting;
-    this.waiting = [];
-    this.base = next;
-    this.acked = next;
-    this.sent = next;
-    this.credit = next + window;
-    this.pump();
+    const outgoing = this.#add(new Outgoing(answer, this.store));
+    outgoing.credit = window;
+    outgoing.ackedAt = performance.now();
+    this.#captureInto(outgoing);
   }
 
   /**
-   * The server said where it stands, after a (re)connection.
-   * @param {{answer: number, epoch: string, next: number, window: number}} welcome
+   * The server said where it stands, after a (re)connection. Answers that it has whole are forgotten.
+   * @param {Welcome} welcome
    */
-  resume({ answer, epoch, next, window }) {
+  async welcome(welcome) {
+    this.round += 1;
+    const { round } = this;
+    const late = welcome.late ?? [];
+    const wanted = new Set([welcome.answer, ...late.map(({ answer }) => answer)]);
+    this.answer = Math.max(this.answer, welcome.answer); // before any wait: its opening is replayed right after this
+    await this.#unlock(welcome.buffer_key ?? "");
+    for (const answer of [...this.all.keys()]) if (!wanted.has(answer) && answer <= this.#upTo(welcome)) this.committed(answer);
+    for (const standing of late) (await this.#stand(standing)).closed = true;
+    if (welcome.answer) this.#captureInto(await this.#stand(welcome));
+    if (round !== this.round) return;
     this.live = true;
-    this.ackedAt = performance.now();
-    this.epoch = epoch;
-    // A page that was loaded again, or lacks what the server waits for, goes on with what it hears from now.
-    if (answer !== this.answer || next > this.next || next < this.base) {
-      this.begin(answer, window, next);
-      return;
-    }
-    this.acked = next;
-    this.sent = next;
-    this.credit = next + window;
+    this.pump();
+    this.store?.keepOnly([...wanted], this.#upTo(welcome));
+  }
+
+  /** @param {{answer: number, upto: number, window: number}} message */
+  ack({ answer, upto, window }) {
+    this.all.get(answer)?.ack(upto, window);
     this.pump();
   }
 
-  /** @param {number} upto last seq on disk @param {number} window frames that may follow */
-  ack(upto, window) {
-    this.acked = Math.max(this.acked, upto + 1);
-    this.sent = Math.max(this.sent, this.acked);
-    this.credit = upto + 1 + window;
-    this.ackedAt = performance.now();
+  /** @param {{answer: number, from: number}} message */
+  nack({ answer, from }) {
+    this.all.get(answer)?.nack(from);
     this.pump();
   }
 
-  /** @param {number} from */
-  nack(from) {
-    this.sent = Math.max(this.base, Math.min(this.sent, from));
-    this.pump();
+  /** @param {number} answer the server has it for good */
+  committed(answer) {
+    const outgoing = this.all.get(answer);
+    if (outgoing) outgoing.closed = true;
+    this.all.delete(answer);
+    this.store?.forget(answer);
   }
 
   /** No connection takes anything until the next welcome. */
   pause() {
     this.live = false;
+    this.round += 1;
     clearTimeout(this.timer);
     this.timer = 0;
   }
 
   /** No more frames for this answer; what is captured from now on waits for the next one. */
   close() {
-    if (!this.open) return;
-    this.open = false;
+    if (this.current) this.current.closed = true;
     this.pump();
   }
 
-  /** Every frame of the closed answer was handed over. */
-  get drained() {
-    return !this.open && this.sent >= this.next;
+  /** Another page goes on: what this one holds is on the device, or lost with it. */
+  async release() {
+    this.pause();
+    await this.store?.flush();
+    this.all.clear();
+    this.current = null;
+    this.answer = 0;
+    this.waiting = [];
   }
 
-  /** Seconds since the server owed an answer to frames that were sent; 0 when it owes none. */
-  get owedS() {
-    return this.live && this.sent > this.acked ? (performance.now() - this.ackedAt) / 1000 : 0;
-  }
-
-  /** All PCM of the answer in order; null when this page no longer has it all. @returns {Uint8Array<ArrayBuffer> | null} */
-  pcm() {
-    if (this.base > 0) return null;
-    const bytes = new Uint8Array(this.frames.reduce((sum, frame) => sum + frame.pcm.length, 0));
-    let at = 0;
-    for (const { pcm } of this.frames) {
-      bytes.set(pcm, at);
-      at += pcm.length;
-    }
-    return bytes;
+  /** The interview is deleted. */
+  async erase() {
+    this.pause();
+    this.all.clear();
+    this.current = null;
+    await (await this.storage)?.forgetAll();
   }
 
   pump() {
-    while (this.live && this.tokens > 0 && this.sent < Math.min(this.next, this.credit)) {
-      const frame = this.frames[this.sent - this.base];
-      const bytes = encodeFrame({ ...frame, answer: this.answer, seq: this.sent });
-      if (!this.send(bytes)) break;
-      if (this.sent === this.acked) this.ackedAt = performance.now();
-      this.sent += 1;
-      this.tokens -= 1;
-    }
-    if (this.live && !this.timer && this.tokens < BURST_FRAMES) {
-      this.timer = setTimeout(() => this.#tick(), TICK_MS);
+    if (!this.live) return;
+    this.#fill();
+    for (const outgoing of this.#order()) this.#send(outgoing);
+    if (!this.timer && this.unsaved > 0) {
+      this.timer = setTimeout(() => {
+        this.timer = 0;
+        this.pump();
+      }, TICK_MS);
     }
   }
 
-  #tick() {
-    this.timer = 0;
-    this.tokens = Math.min(BURST_FRAMES, this.tokens + PER_TICK);
+  /** @param {Outgoing} outgoing */
+  #send(outgoing) {
+    for (let piece = outgoing.peek(); piece && this.tokensMs > 0; piece = outgoing.peek()) {
+      if (!this.#give(outgoing, piece)) return;
+      outgoing.handed(piece);
+    }
+    if (outgoing.drained && !outgoing.endSent) outgoing.endSent = this.link.tell(outgoing.end());
+  }
+
+  /** @param {Outgoing} outgoing @param {import("./outgoing.js").Piece} piece */
+  #give({ answer, sent }, piece) {
+    if (!("frame" in piece)) return this.link.tell({ type: "gap", answer, ...piece });
+    this.tokensMs -= piece.frame.pcm.length / BYTES_PER_MS;
+    return this.link.frame(encodeFrame({ ...piece.frame, answer, seq: sent }));
+  }
+
+  /** The open answer first: somebody waits for its words. */
+  #order() {
+    const others = [...this.all.values()].filter((one) => one !== this.current);
+    return this.current && this.all.has(this.current.answer) ? [this.current, ...others] : others;
+  }
+
+  #fill() {
+    const now = performance.now();
+    this.tokensMs = Math.min(this.burstMs, this.tokensMs + CATCH_UP * (now - this.filledAt));
+    this.filledAt = now;
+  }
+
+  /** The newest answer that the welcome speaks of; without an open one the interview is over. @param {Welcome} welcome */
+  #upTo(welcome) {
+    return welcome.answer || Infinity;
+  }
+
+  /** @param {string} key */
+  async #unlock(key) {
+    const store = await this.storage;
+    if (!this.store && store && (await store.unlock(key))) this.store = store;
+  }
+
+  /** A page that was loaded again goes on after the frames that it finds. @param {Standing} standing */
+  async #stand(standing) {
+    const { answer, next } = standing;
+    let outgoing = this.all.get(answer);
+    if (!outgoing || next > outgoing.next) {
+      outgoing = new Outgoing(answer, this.store, next);
+      await outgoing.restore(next);
+      this.broken = true;
+    } else if (next < outgoing.base) {
+      await outgoing.restore(next);
+    }
+    this.#add(outgoing);
+    outgoing.resume(standing);
+    return outgoing;
+  }
+
+  /** @param {Outgoing} outgoing */
+  #add(outgoing) {
+    outgoing.onRead = () => this.pump();
+    this.all.set(outgoing.answer, outgoing);
+    return outgoing;
+  }
+
+  /** @param {Outgoing} outgoing */
+  #captureInto(outgoing) {
+    if (outgoing.answer !== this.answer) {
+      outgoing.closed = true; // the server went on meanwhile
+      return;
+    }
+    if (this.current && this.current !== outgoing) this.current.closed = true;
+    this.current = outgoing;
+    if (!outgoing.closed) for (const frame of this.waiting.splice(0)) outgoing.take(frame);
     this.pump();
   }
 
-  /** Forget the oldest frames that are safe; the checksum of the whole answer is then unknown. */
-  #trim() {
-    while (this.frames.length > KEPT_FRAMES && this.base < this.acked) {
-      this.frames.shift();
-      this.base += 1;
-    }
+  /** @param {(one: Outgoing) => number} value */
+  #sum(value) {
+    return [...this.all.values()].reduce((sum, one) => sum + value(one), 0);
   }
-}
-
-/** @param {Uint8Array<ArrayBuffer> | null} bytes @returns {Promise<string>} hex; "" for none or where it cannot be known */
-export async function sha256(bytes) {
-  if (!bytes?.length || !globalThis.crypto?.subtle) return "";
-  const digest = await crypto.subtle.digest("SHA-256", bytes);
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -145,7 +145,7 @@ async def test_a_second_tab_asks_before_it_takes_over(site: str) -> None:
         await expect(page.locator("#state")).not_to_have_text("Stopped")
         await second.click("#strip-action")
         await expect(second.locator("#progress")).to_have_text("Question 1 of 5", timeout=30_000)
-        await expect(page.locator("#strip")).to_contain_text("went on in another tab", timeout=10_000)
+        await expect(page.locator("#strip")).to_contain_text("continued in another tab", timeout=30_000)
         await expect(page.locator("#state")).to_have_text("Stopped")
 
 
