@@ -49,6 +49,7 @@ def var_dir(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch)
     for name in ("REDIS_URL", "DATABASE_URL", "LLM_URLS", "LLM_MODEL", "LLM_API_KEY", "PORT", "RUN_MAIN"):
         monkeypatch.delenv(name, raising=False)
     settings.LLM_URLS = ()
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # others are slow
     return var
 
 
