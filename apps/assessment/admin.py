@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 
 from apps.accounts.admin import KeptAdmin
-from apps.assessment.models import Evidence, Report, Score
+from apps.assessment.models import Correction, Evidence, Report, Score
 
 
 class EvidenceInline(admin.TabularInline):  # type: ignore[type-arg]
@@ -41,3 +41,11 @@ class ReportAdmin(KeptAdmin):
     list_display = ("__str__", "status", "mean", "grade", "answered", "asked", "reason", "updated_at")
     list_filter = ("status", "grade")
     search_fields = ("interview__public_id",)
+
+
+@admin.register(Correction)
+class CorrectionAdmin(KeptAdmin):
+    organisation_path = "turn__interview__organisation"
+    list_display = ("__str__", "turn", "late_s", "value_before", "value_after", "created_at")
+    search_fields = ("turn__interview__public_id",)
+    list_select_related = ("turn",)

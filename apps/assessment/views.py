@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from apps.assessment.corrections import LateAudio, late_audio_of
 from apps.assessment.models import Report, Score
 from apps.assessment.passages import Passage, passages_of
 from apps.assessment.selectors import TurnReading, report_for_interview, turn_readings
@@ -21,6 +22,7 @@ from apps.interviews.models import Interview, Turn
 from apps.interviews.views import own_interview
 
 WAIT_S = 120
+LATE_AUDIO_WAIT_S = 900  # a device that comes back may take minutes to send what it kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +34,32 @@ class Answer:
     score: Score | None
     live: Score | None
     passages: tuple[Passage, ...]
+    late: LateAudio | None = None
 
 
 @require_safe
 @never_cache
 def report(request: HttpRequest, public_id: UUID) -> HttpResponse:
-    """The page; for htmx its body alone, or 204 while there is nothing new to show."""
+    """The page; for htmx its body alone, or 204 while there is nothing new to show.
+
+    Everything is read from the rows each time: a body that was missed is fetched again like any other.
+    """
     interview = own_interview(request, public_id)
     if interview.status != Interview.Status.FINISHED:
         return redirect("interviews:live", public_id=public_id)
     since = _since(request)
     found = report_for_interview(interview)
     pending = found is None or found.status == Report.Status.LIVE
-    late = time.time() - since > WAIT_S
-    if request.headers.get("HX-Request") and pending and not late:
+    waited_s = time.time() - since
+    late = waited_s > WAIT_S
+    context = _context(interview, found)
+    asks_body = bool(request.headers.get("HX-Request"))
+    unchanged = context["coming"] and request.GET.get("seen") == context["mark"]
+    if asks_body and ((pending and not late) or (unchanged and waited_s <= LATE_AUDIO_WAIT_S)):
         return HttpResponse(status=204)
-    template = "reports/_body.html" if request.headers.get("HX-Request") else "reports/report.html"
-    context = _context(interview, found) | {"pending": pending, "late": late, "since": since}
-    return render(request, template, context)
+    template = "reports/_body.html" if asks_body else "reports/report.html"
+    waits = {"pending": pending, "late": late, "since": since, "asks": waited_s <= LATE_AUDIO_WAIT_S}
+    return render(request, template, context | waits)
 
 
 def _since(request: HttpRequest) -> int:
@@ -68,11 +78,20 @@ def _context(interview: Interview, found: Report | None) -> dict[str, object]:
         "follow_ups": follow_ups_answered(readings),
         "next_steps": found.next_steps if found else next_steps_of(readings),
         "scored": [answer for answer in answers if answer.score],
+        "coming": any(answer.late.coming for answer in answers if answer.late),
+        "mark": _mark(found, answers),
         "speech_lang": "zh-Hans" if interview.language == "zh" else "en",
     }
 
 
+def _mark(found: Report | None, answers: Sequence[Answer]) -> str:
+    """Another one when the body would be another one."""
+    states = [f"{answer.turn.number}{answer.late.state}" for answer in answers if answer.late]
+    return ".".join([str(found.updated_at.timestamp()) if found else "", *states])
+
+
 def _answers(readings: Sequence[TurnReading]) -> Iterator[Answer]:
+    late = late_audio_of([reading.turn for reading in readings])
     position = 0
     for reading in readings:
         turn = reading.turn
@@ -81,4 +100,5 @@ def _answers(readings: Sequence[TurnReading]) -> Iterator[Answer]:
             label = _("Question %(number)s") % {"number": position}
         else:
             label = _("Follow-up to question %(number)s") % {"number": position}
-        yield Answer(turn, label, reading.score, reading.live, tuple(passages_of(turn)))
+        passages = tuple(passages_of(turn))
+        yield Answer(turn, label, reading.score, reading.live, passages, late.get(turn.pk))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from apps.assessment.corrections import LateAudio, late_audio_of
 from apps.assessment.models import Evidence, Score
 from apps.assessment.passages import Passage, passages_of
 from apps.assessment.selectors import TurnReading, turn_readings
@@ -31,6 +32,7 @@ class AnswerReview:
     live: Score | None
     dimensions: tuple[DimensionRow, ...]
     star: tuple[tuple[str, bool, str], ...]
+    late: LateAudio | None
 
     @property
     def changed(self) -> bool:
@@ -46,15 +48,18 @@ class AnalysisState:
     reason: str = ""
     read: int = 0
     answers: int = 0
+    correcting: int = 0  # answers whose late audio is being heard
 
     @property
     def under_way(self) -> bool:
-        return self.state in {"waiting", "running"}
+        return self.state in {"waiting", "running"} or self.correcting > 0
 
 
 def answers_reviewed(interview: Interview) -> list[AnswerReview]:
     """Every question of the interview in order, answered or not."""
-    return [_review(reading) for reading in turn_readings(interview)]
+    readings = turn_readings(interview)
+    late = late_audio_of([reading.turn for reading in readings])
+    return [_review(reading, late.get(reading.turn.pk)) for reading in readings]
 
 
 def analysis_state(interview: Interview) -> AnalysisState:
@@ -62,8 +67,10 @@ def analysis_state(interview: Interview) -> AnalysisState:
     job = job_for_subject(kind=ANALYSE, subject_id=interview.pk)
     answered = interview.turns.filter(status__in=[Turn.Status.ANSWERED, Turn.Status.UNSCORED])
     read = answered.filter(scores__stage=Score.Stage.DEEP).count()
+    late = late_audio_of(list(interview.turns.all())).values()
+    correcting = sum(one.state == "waiting" for one in late)
     if job is None:
-        return AnalysisState("before", answers=answered.count(), read=read)
+        return AnalysisState("before", answers=answered.count(), read=read, correcting=correcting)
     states: dict[str, str] = {
         Job.Status.QUEUED: "waiting",
         Job.Status.RUNNING: "running",
@@ -71,10 +78,10 @@ def analysis_state(interview: Interview) -> AnalysisState:
         Job.Status.DEAD: "failed",
         Job.Status.TIMEOUT: "timed_out",
     }
-    return AnalysisState(states[job.status], job.reason, read, answered.count())
+    return AnalysisState(states[job.status], job.reason, read, answered.count(), correcting)
 
 
-def _review(reading: TurnReading) -> AnswerReview:
+def _review(reading: TurnReading, late: LateAudio | None) -> AnswerReview:
     score = reading.score
     return AnswerReview(
         turn=reading.turn,
@@ -83,6 +90,7 @@ def _review(reading: TurnReading) -> AnswerReview:
         live=reading.live,
         dimensions=tuple(_dimensions(score, reading.live)),
         star=tuple(_star(score)),
+        late=late,
     )
 
 

@@ -19,7 +19,7 @@ from apps.accounts.selectors import organisations_for
 from apps.assessment.selectors import report_for_interview
 from apps.interviews.media import answer_audio
 from apps.interviews.models import Interview
-from apps.interviews.services.live import ANALYSE
+from apps.interviews.services.live import ANALYSE, CORRECT
 from apps.ops.jobs import job_retry
 from apps.recruiting.listing import PAGE_SIZE, SORTS, Listing, interviews_listed
 from apps.recruiting.review import analysis_state, answers_reviewed
@@ -84,6 +84,15 @@ def analysis_retry(request: HttpRequest, public_id: UUID) -> HttpResponse:
     found = _interview(request, public_id)
     if not job_retry(kind=ANALYSE, subject_id=found.pk):
         messages.info(request, _("Nothing to try again: the analysis has not failed."))
+    return redirect("recruiting:interview", public_id=public_id)
+
+
+@require_POST
+@login_required
+def correction_retry(request: HttpRequest, public_id: UUID, number: int) -> HttpResponse:
+    turn = get_object_or_404(_interview(request, public_id).turns, number=number)
+    if not job_retry(kind=CORRECT, subject_id=turn.pk):
+        messages.info(request, _("Nothing to try again: the late audio was heard, or is being heard."))
     return redirect("recruiting:interview", public_id=public_id)
 
 

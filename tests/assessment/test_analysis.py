@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import wave
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -125,24 +124,6 @@ def test_silence_is_never_scored() -> None:
 # ---- the job, over rows ----
 
 pytest_db = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "NICE", 0)  # the test process is not a worker
-
-
-@pytest.fixture
-def wav(settings: Settings) -> Callable[[str, bytes], str]:
-    def write(name: str, pcm: bytes) -> str:
-        with wave.open(str(Path(settings.MEDIA_ROOT) / name), "wb") as file:
-            file.setnchannels(1)
-            file.setsampwidth(2)
-            file.setframerate(16_000)
-            file.writeframes(pcm)
-        return name
-
-    return write
 
 
 def no_model(settings: Settings) -> None:
@@ -334,10 +315,9 @@ def test_what_took_too_long_is_discarded_although_it_came(
 ) -> None:
     clock = [0.0]
     monkeypatch.setattr("apps.ops.lease_keeper.Step", partial(Step, clock=lambda: clock[0]))
-    judge = reader.read_again
 
     async def slow(*args: Any) -> Any:
-        reading = await judge(*args)
+        reading = await read_again(*args)
         clock[0] += 31.0
         return reading
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -68,7 +69,7 @@ async def killed_at(kill_s: float, on: Engines) -> list[ev.Event]:
     return durable([event async for event in session.events])
 
 
-async def rebuilt(events: list[ev.Event], on: Engines, pcm: bytes = WITH_SILENCE) -> Played:
+async def rebuilt(events: Sequence[ev.Event], on: Engines, pcm: bytes = WITH_SILENCE) -> Played:
     """The next session over the same answer, to its end."""
     heard = heard_before(events)
     to_s = heard[-1].end_s if heard else 0.0
@@ -128,7 +129,8 @@ async def test_the_time_limit_counts_from_the_first_word_heard_before() -> None:
     await push(session, sound(0, 3) + sound(0x10, 9), 3.0)
     await hearing
     (ended,) = played.of(ev.TurnEnded)
-    assert (ended.reason, ended.at_s) == ("time_limit", pytest.approx(6.1, abs=0.5))
+    assert ended.reason == "time_limit"
+    assert ended.at_s == pytest.approx(6.1, abs=0.5)
 
 
 async def test_silence_since_the_words_heard_before_ends_the_turn() -> None:

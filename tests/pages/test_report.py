@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import html
+import re
 import time
 
 import pytest
 from django.test import Client
 
-from apps.assessment.models import Evidence, Report, Score
+from apps.assessment.models import Correction, Evidence, Report, Score
 from apps.assessment.passages import passages_of
 from apps.assessment.services import report_rebuild
 from apps.interviews.models import Interview, Turn, Utterance
+from apps.ops.models import Job
 
 HTMX = {"HX-Request": "true"}
 
@@ -168,3 +171,122 @@ def test_a_running_interview_has_no_report_yet(client: Client, interview: Interv
         client.get(f"/interviews/{interview.public_id}/report/")["Location"]
         == f"/interviews/{interview.public_id}/"
     )
+
+
+def late(interview: Interview, status: str = "done", **correction: object) -> Turn:
+    """The first answer after 8 s of its audio came late."""
+    turn = interview.turns.get(number=1)
+    Turn.objects.filter(pk=turn.pk).update(late_s=8.0)
+    Job.objects.create(
+        organisation_id=interview.organisation_id, kind="correct_answer", subject_id=turn.pk, status=status
+    )
+    if correction:
+        Correction.objects.create(turn=turn, sha256="1" * 64, late_s=8.0, **correction)
+    return turn
+
+
+def test_what_late_audio_changed_is_shown_with_the_words(client: Client, finished: Interview) -> None:
+    report_rebuild(interview=finished, status=Report.Status.FINAL)
+    late(
+        finished, value_before="5.2", value_after="6.1",
+        transcript_before="I cut latency", transcript_after="I cut latency by <half>",
+    )  # fmt: skip
+    page = page_of(client, finished)
+    told = " ".join(page.split())
+    assert "8 s of audio arrived late. Transcript and score were corrected: 5.2 → 6.1" in told
+    assert "I cut latency<ins>" not in page  # a space stays where words are apart
+    assert "<ins>by &lt;half&gt;</ins>" in page
+    client.post("/i18n/setlang/", {"language": "zh-hans"})
+    told = " ".join(page_of(client, finished).split())
+    assert "有 8 秒录音晚到。 文字和分数已更正：5.2 → 6.1" in told
+
+
+@pytest.mark.parametrize(
+    ("after", "value", "said"),
+    [
+        ("other words", "5.2", "The transcript was corrected, the score is the same."),
+        ("I cut latency", "5.2", "It changed neither transcript nor score."),
+    ],
+)
+def test_late_audio_that_changed_less_says_so(
+    client: Client, finished: Interview, after: str, value: str, said: str
+) -> None:
+    late(
+        finished, value_before="5.2", value_after=value,
+        transcript_before="I cut latency", transcript_after=after,
+    )  # fmt: skip
+    assert said in page_of(client, finished)
+
+
+def test_a_first_score_from_late_audio_has_no_score_before(client: Client, finished: Interview) -> None:
+    late(finished, value_before=None, value_after="6.1", transcript_before="", transcript_after="a")
+    assert "corrected: – → 6.1" in page_of(client, finished)
+
+
+def test_an_incomplete_answer_says_what_is_waited_for_and_asks_until_it_is_there(
+    client: Client, finished: Interview
+) -> None:
+    report_rebuild(interview=finished, status=Report.Status.FINAL)
+    finished.turns.filter(number=1).update(audio_complete=False)
+    page = page_of(client, finished)
+    assert "Audio incomplete: waiting for the rest from your device." in page
+    asked = re.search(r'hx-get="([^"]+seen=[^"]+)" hx-trigger="every 5s"', page)
+    assert asked is not None
+    address = html.unescape(asked[1])
+    assert client.get(address, headers=HTMX).status_code == 204
+    finished.turns.filter(number=1).update(audio_complete=True)
+    late(finished, status="queued")
+    body = client.get(address, headers=HTMX).content.decode()
+    assert "It is being heard" in body
+    finished.turns.filter(number=1).update(late_s=0)
+    assert "hx-get" not in client.get(address, headers=HTMX).content.decode()
+
+
+def test_a_body_that_was_missed_can_be_had_again(client: Client, finished: Interview) -> None:
+    report_rebuild(interview=finished, status=Report.Status.FINAL)
+    finished.turns.filter(number=1).update(audio_complete=False)
+    first, again = (page_of(client, finished, **HTMX) for _ in range(2))
+    assert "Audio incomplete" in first
+    assert first.split("since=")[0] == again.split("since=")[0]
+
+
+def test_the_asking_for_late_audio_ends(client: Client, finished: Interview) -> None:
+    report_rebuild(interview=finished, status=Report.Status.FINAL)
+    finished.turns.filter(number=1).update(audio_complete=False)
+    address = f"/interviews/{finished.public_id}/report/?since={int(time.time()) - 901}"
+    assert "hx-get" not in client.get(address, headers=HTMX).content.decode()
+
+
+def test_late_audio_that_could_not_be_heard_is_said(client: Client, finished: Interview) -> None:
+    late(finished, status="dead")
+    page = page_of(client, finished)
+    assert "It could not be heard yet." in page
+    assert "Try again" not in page  # that is for the recruiter
+
+
+def test_missing_audio_stands_at_its_place_in_the_words(client: Client, finished: Interview) -> None:
+    holes = [{"at_s": 2.5, "seconds": 3.0, "why": "lost"}, {"at_s": 2.5, "seconds": 0.2, "why": "full"}]
+    finished.turns.filter(number=1).update(missing=holes)
+    passages = passages_of(finished.turns.get(number=1))
+    assert [(p.text, p.missing_s) for p in passages] == [
+        ("I cut the", 0), ("", 3.2), (" ", 0), ("latency", 0), (" by forty percent", 0)
+    ]  # fmt: skip
+    page = page_of(client, finished)
+    assert "[audio missing 3.2 s]" in page
+    client.post("/i18n/setlang/", {"language": "zh-hans"})
+    assert "[缺少 3.2 秒录音]" in page_of(client, finished)
+
+
+def test_holes_before_the_first_word_and_after_the_last_are_shown(finished: Interview) -> None:
+    holes = [{"at_s": 9.0, "seconds": 2.0, "why": "lost"}, {"at_s": 0.0, "seconds": 1.0, "why": "lost"}]
+    finished.turns.filter(number=1).update(missing=holes)
+    passages = passages_of(finished.turns.get(number=1))
+    assert [passages[0].missing_s, passages[-1].missing_s] == [1.0, 2.0]
+    assert "".join(passage.text for passage in passages) == "I cut the latency by forty percent"
+
+
+def test_an_answer_of_missing_audio_alone_shows_it(client: Client, finished: Interview) -> None:
+    Turn.objects.filter(interview=finished, number=1).update(
+        transcript="", missing=[{"at_s": 0.0, "seconds": 12.0, "why": "lost"}]
+    )
+    assert "[audio missing 12 s]" in page_of(client, finished)

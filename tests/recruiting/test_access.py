@@ -19,7 +19,14 @@ from tests.recruiting.people import PASSWORD, client_of, recruiter
 pytestmark = pytest.mark.django_db
 
 # One entry per address that names an object: how it is called.
-OBJECT_VIEWS = {"interview": "get", "audio": "get", "analysis": "get", "analysis_retry": "post"}
+OBJECT_VIEWS = {
+    "interview": "get",
+    "audio": "get",
+    "analysis": "get",
+    "analysis_retry": "post",
+    "correction_retry": "post",
+}
+OF_AN_ANSWER = {"audio", "correction_retry"}
 LIST_VIEWS = {"interviews"}
 
 
@@ -47,7 +54,7 @@ def interview(acme: Organisation, media: Path) -> Interview:
 
 def call(client: Client, name: str, interview: Interview) -> int:
     kwargs: dict[str, object] = {"public_id": interview.public_id} | (
-        {"number": 1} if name == "audio" else {}
+        {"number": 1} if name in OF_AN_ANSWER else {}
     )
     response = getattr(client, OBJECT_VIEWS[name])(reverse(f"recruiting:{name}", kwargs=kwargs))
     if response.streaming:
@@ -62,7 +69,7 @@ def test_every_address_is_in_the_matrix() -> None:
 @pytest.mark.parametrize("name", OBJECT_VIEWS)
 def test_colleagues_and_operators_may_open_it(name: str, acme: Organisation, interview: Interview) -> None:
     for user in (recruiter(acme), recruiter(None, is_superuser=True)):
-        assert call(client_of(user), name, interview) == (302 if name == "analysis_retry" else 200)
+        assert call(client_of(user), name, interview) == (302 if name.endswith("_retry") else 200)
         Job.objects.update(status="dead")
 
 

@@ -236,6 +236,63 @@ def test_a_timed_out_analysis_says_so_and_offers_another_try(client: Client, acm
     assert reverse("recruiting:analysis_retry", args=[interview.public_id]) in page
 
 
+def late_audio_of_first(interview: Interview, status: str) -> None:
+    interview.turns.update(late_s=8.0)
+    Job.objects.update_or_create(
+        kind="correct_answer",
+        subject_id=interview.turns.get().pk,
+        defaults={
+            "organisation_id": interview.organisation_id,
+            "status": status,
+            "reason": "EngineUnavailable",
+        },
+    )
+
+
+def test_late_audio_that_could_not_be_heard_can_be_tried_again(client: Client, acme: Organisation) -> None:
+    interview = scored(acme, 5.2)
+    state_of(interview, "done")
+    late_audio_of_first(interview, "dead")
+    page = client.get(reverse("recruiting:interview", args=[interview.public_id])).content.decode()
+    retry = reverse("recruiting:correction_retry", args=[interview.public_id, 1])
+    assert "It could not be heard yet." in page
+    assert retry in page
+    assert client.post(retry).status_code == 302
+    assert Job.objects.get(kind="correct_answer").status == "queued"
+    assert "Nothing to try again: the late audio" in client.post(retry, follow=True).content.decode()
+
+
+def test_the_page_asks_again_while_late_audio_is_heard(client: Client, acme: Organisation) -> None:
+    interview = scored(acme, 5.2)
+    url = reverse("recruiting:analysis", args=[interview.public_id])
+    state_of(interview, "done")
+    late_audio_of_first(interview, "queued")
+    waiting = client.get(url, headers=HTMX).content.decode()
+    assert 'hx-trigger="every 3s"' in waiting
+    assert "Late audio of 1 answer is being heard" in waiting
+    late_audio_of_first(interview, "dead")
+    assert client.get(url, headers=HTMX)["HX-Refresh"] == "true"
+
+
+def test_a_recruiter_sees_what_late_audio_changed_and_what_is_still_to_come(
+    client: Client, acme: Organisation
+) -> None:
+    interview = scored(acme, 5.2)
+    page = reverse("recruiting:interview", args=[interview.public_id])
+    interview.turns.update(audio_complete=False)
+    assert "Audio incomplete: waiting for the rest" in client.get(page).content.decode()
+    interview.turns.update(audio_complete=True, missing=[{"at_s": 1.0, "seconds": 3.2, "why": "lost"}])
+    late_audio_of_first(interview, "done")
+    interview.turns.get().corrections.create(
+        sha256="1" * 64, late_s=8.0, value_before="5.2", value_after="6.1",
+        transcript_before="I cached", transcript_after="I cached it",
+    )  # fmt: skip
+    shown = " ".join(client.get(page).content.decode().split())
+    assert "8 s of audio arrived late. Transcript and score were corrected: 5.2 → 6.1" in shown
+    assert "<ins>it</ins>" in shown
+    assert "[audio missing 3.2 s]" in shown
+
+
 def test_audio_is_served_in_parts(
     client: Client, acme: Organisation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
