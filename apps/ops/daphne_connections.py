@@ -21,6 +21,8 @@ from apps.ops.metrics import observe
 
 QUEUED_MESSAGES = 64
 RESUME_AT = 16
+FRAMES_A_TURN = 32  # of one socket, before the others get theirs: a block off the wire may hold ten thousand
+EARLY_BYTES = 1 << 16  # behind a handshake that is still going on
 FRAGMENTS = 64  # of one message; a page sends none
 UNSENT_BYTES = 1 << 20  # of a socket
 ROOM_BYTES = 1 << 18  # of a response; its application waits beyond it
@@ -202,13 +204,35 @@ class BoundedHTTPFactory(HTTPFactory):  # type: ignore[misc]
 class BoundedProtocol(WebSocketProtocol):  # type: ignore[misc]
     """One socket. TCP itself slows a fast sender down once we stop reading."""
 
-    reading_paused = False
+    reading_paused = False  # the consumer is behind
     closing = False
     fragments = 0
+    _frames_left = FRAMES_A_TURN
+    _turn_due = False
 
     def onConnect(self, request: Any) -> Any:  # noqa: N802 - autobahn's names
         self.transport.unsent_limit = UNSENT_BYTES
         return super().onConnect(request)
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        if self.state == self.STATE_CONNECTING and len(self.data) + len(data) > EARLY_BYTES:
+            logger.warning("a socket sent %d bytes before it was open; cut off", len(self.data) + len(data))
+            self.transport.cut("early")
+            return
+        if not self._turn_due:
+            self._frames_left = FRAMES_A_TURN
+        super().dataReceived(data)
+
+    def processData(self) -> bool:  # noqa: N802
+        """One frame of what came in; False for "no more of it for the time being"."""
+        if self.reading_paused:
+            return False
+        if not self._frames_left:
+            self.transport.pauseProducing()
+            self._take_turn_later()
+            return False
+        self._frames_left -= 1
+        return bool(super().processData())
 
     def onMessageBegin(self, isBinary: bool) -> None:  # noqa: N802, N803
         self.fragments = 0
@@ -253,4 +277,15 @@ class BoundedProtocol(WebSocketProtocol):  # type: ignore[misc]
 
     def _read_on(self) -> None:
         self.reading_paused = False
-        self.transport.resumeProducing()
+        self._take_turn_later()
+
+    def _take_turn_later(self) -> None:
+        if not self._turn_due:
+            self._turn_due = True
+            self.transport.reactor.callLater(0, self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._turn_due, self._frames_left = False, FRAMES_A_TURN
+        self.consumeData()
+        if not self._turn_due and not self.reading_paused and self.transport.connected:
+            self.transport.resumeProducing()

@@ -91,6 +91,10 @@ class Flooded:
         """How many sockets' applications were told that their client left."""
         return int(self._state()["gone"].get(name, 0))
 
+    def queued(self) -> int:
+        """How many messages wait for the application that is furthest behind."""
+        return int(self._state()["queued"])
+
     def memory_mb(self) -> float:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) / 1000

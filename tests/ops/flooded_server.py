@@ -38,6 +38,9 @@ gone: Counter[str] = Counter()
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
     if scope["type"] == "websocket":
         await receive()
+        if scope["path"] == "/undecided":
+            observe("request:undecided", 1)
+            await asyncio.sleep(3600)
         await send({"type": "websocket.accept"})
         await SOCKETS[scope["path"]](receive, send)
     else:
@@ -75,7 +78,9 @@ async def tell_state(receive: Any, send: Any) -> None:
         for sample in events
         if sample.name.endswith("_total")
     }
-    await answer(send, json.dumps({"events": counts, "gone": gone}).encode())
+    queues = [getattr(protocol, "application_queue", None) for protocol in server.connections]
+    queued = max(queue.qsize() for queue in queues if queue is not None)
+    await answer(send, json.dumps({"events": counts, "gone": gone, "queued": queued}).encode())
 
 
 async def count_body(receive: Any, send: Any) -> None:
@@ -150,8 +155,9 @@ REQUESTS = {
 }
 answer_when_stopping = asyncio.Event()
 server_stopping.connect(let_go)
-BoundedServer(
+server = BoundedServer(
     application,
     Limits(**json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}),
     endpoints=[f"tcp:port={sys.argv[1]}:interface=127.0.0.1"],
-).run()
+)
+server.run()

@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
-from apps.ops.daphne_connections import FRAGMENTS
+from apps.ops.daphne_connections import EARLY_BYTES, FRAGMENTS, QUEUED_MESSAGES
 from apps.ops.daphne_server import MESSAGE_BYTES
 from tests.ops.flooded import UPGRADE, Flooded, closed, masked, refused
 from tests.ops.site import wait_for
@@ -54,6 +54,22 @@ def test_a_flood_against_a_stalled_consumer_is_held_back(server: Flooded) -> Non
         assert flood(client) < 40_000_000  # TCP itself said stop
         assert server.memory_mb() - before_mb < 40
         client.socket.close()
+
+
+def test_small_messages_by_the_thousand_wait_unread(server: Flooded) -> None:
+    with server.upgraded("/stalled") as client:
+        client.sendall(masked(b"a", opcode=BINARY) * 9_000)  # as much as one read from the network may hold
+        wait_for(lambda: server.queued() >= QUEUED_MESSAGES, 60)
+        assert server.queued() == QUEUED_MESSAGES
+
+
+def test_bytes_behind_a_handshake_that_is_undecided_are_bounded(server: Flooded) -> None:
+    before = server.events("connection_cut:early")
+    with server.dial() as client:
+        client.sendall(UPGRADE % b"/undecided")
+        wait_for(lambda: server.events("request:undecided"), 60)
+        assert refused(client, bytes(EARLY_BYTES))
+    assert server.events("connection_cut:early") == before + 1
 
 
 def test_a_slow_consumer_gets_every_message_in_the_end(server: Flooded) -> None:

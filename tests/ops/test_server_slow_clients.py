@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +71,15 @@ def test_a_body_that_comes_slowly_but_steadily_is_taken(server: Flooded) -> None
             client.sendall(bytes(5_000))
             time.sleep(0.1)
         assert closed(client).endswith(b"200000")
+
+
+def test_a_request_has_its_own_time_however_long_the_connection_waited(tmp_path: Path) -> None:
+    with Flooded(tmp_path, first_request_s=60.0, request_s=4.0) as patient, patient.dial() as client:
+        time.sleep(5)
+        client.sendall(HEAD)
+        time.sleep(1.5)  # longer than the pause between two sweeps
+        client.sendall(b"Connection: close\r\nContent-Length: 3\r\n\r\nabc")
+        assert closed(client).endswith(b"3")
 
 
 def test_a_connection_is_kept_between_requests_but_not_for_long(server: Flooded) -> None:

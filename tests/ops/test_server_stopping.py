@@ -12,6 +12,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
+from apps.ops.daphne_connections import QUEUED_MESSAGES
 from tests.ops.flooded import WITHIN_S, Flooded, closed
 from tests.ops.site import accepts, wait_for
 
@@ -33,6 +34,17 @@ def test_every_socket_gets_1012_and_the_process_ends_well(tmp_path: Path, number
     with Flooded(tmp_path) as server, server.connect("/echo") as one, server.connect("/stalled") as other:
         told_to_stop(server, number)
         assert [close_code(one), close_code(other)] == [1012, 1012]
+        assert server.process.wait(WITHIN_S) == 0
+
+
+def test_messages_that_nobody_took_do_not_keep_a_socket_from_closing(tmp_path: Path) -> None:
+    # Were the page's answer to the close frame left unread behind them, the server would wait for it.
+    with Flooded(tmp_path, closing_s=1_000.0, exit_s=40.0) as server, server.connect("/stalled") as client:
+        for _ in range(1_000):
+            client.send(bytes(100))
+        wait_for(lambda: server.queued() == QUEUED_MESSAGES, 60)
+        told_to_stop(server)
+        assert close_code(client) == 1012
         assert server.process.wait(WITHIN_S) == 0
 
 
