@@ -43,6 +43,7 @@ from apps.live.process import live_sockets, spool_sync
 from apps.live.pulse import Pulse
 from apps.live.recorder import Place
 from apps.live.rows import DATABASE_AWAY, in_database
+from apps.live.spool import SpoolBusyError
 from apps.ops.metrics import observe
 from inference import events as ev
 from inference.audio import SAMPLE_RATE
@@ -52,6 +53,7 @@ logger = logging.getLogger(__name__)
 HELLO_WITHIN_S = 5.0
 WELCOME_WITHIN_S = 30.0  # after the connection
 GOODBYE_WITHIN_S = 2.0
+AWAY = (*DATABASE_AWAY, SpoolBusyError)  # the page tries again; nothing of ours is wrong
 QUEUED_MESSAGES = 64  # text messages not yet handled; a page sends a few a minute
 
 
@@ -201,8 +203,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
             return Refused(CloseCode.NO_CONSENT, "the interview is gone")
         if any(isinstance(failure, Superseded) for failure in found):
             return Refused(CloseCode.SUPERSEDED, "a newer page took over")
-        if any(isinstance(failure, DATABASE_AWAY) for failure in found):
-            return Refused(CloseCode.ERROR, "the database is away")
+        if away := next((failure for failure in found if isinstance(failure, AWAY)), None):
+            return Refused(CloseCode.ERROR, f"something it needs is away: {type(away).__name__}")
         logger.error("live socket failed", exc_info=failures)
         self._tell(ev.Problem(code="server_error"))
         return Refused(CloseCode.ERROR, "failed")

@@ -8,6 +8,7 @@ import time
 from collections.abc import Coroutine
 
 from apps.live import presence
+from apps.live.close_codes import CloseCode
 from apps.live.engines import process_engines
 from apps.live.registry import Registry
 from apps.live.spool_sync import SpoolSync
@@ -15,7 +16,7 @@ from apps.live.spool_sync import SpoolSync
 logger = logging.getLogger(__name__)
 
 TICK_S = 1.0
-LEAVE_WITHIN_S = 8.0
+LEAVE_WITHIN_S = 6.0
 
 live_sockets = Registry()
 spool_sync = SpoolSync()
@@ -54,7 +55,11 @@ async def tick(sockets: Registry) -> None:
         now = time.monotonic()
         passed_s, ticked_at = min(now - ticked_at, 2 * TICK_S), now
         for socket in sockets.sockets():
-            socket.tick(passed_s)
+            try:
+                socket.tick(passed_s)
+            except Exception:
+                logger.exception("a live socket cannot go on")
+                socket.end(CloseCode.ERROR, "its tick failed")
 
 
 def _started(work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:

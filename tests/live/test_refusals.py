@@ -11,8 +11,11 @@ from django.utils import timezone
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from apps.interviews.models import Interview, Ticket
+from apps.live.close_codes import CloseCode, Refused
 from apps.live.origins import origin_allowed
-from tests.live.stack import ANSWER, Page, Person, Server
+from apps.live.registry import AT_THE_DOOR, Registry
+from tests.live.stack import ANSWER, Page, Person, Server, wait_until
+from tests.live.test_presence import Socket
 from tests.live.wire import raw_frames, silence, speech
 
 HOST = "viva.example.org"
@@ -90,6 +93,15 @@ def test_a_ticket_of_another_session_is_refused(server: Server) -> None:
     with Page(server, other, cookie=person.cookie) as page:  # their interview, my session
         page.say(type="hello", ticket=person.ticket())
         assert page.close_code() == 4401
+
+
+def test_sockets_that_say_nothing_are_bounded_too() -> None:
+    sockets = Registry()
+    for _ in range(2 * 3 + AT_THE_DOOR):
+        sockets.arrive(Socket(), limit=3)
+    with pytest.raises(Refused) as refused:
+        sockets.arrive(Socket(), limit=3)
+    assert refused.value.code == CloseCode.FULL
 
 
 def test_a_ticket_works_once(server: Server) -> None:
@@ -248,12 +260,26 @@ def test_one_more_than_fit_is_sent_away_and_fits_once_one_leaves(server: Server)
     with Page(server, person) as late:
         late.say(type="hello", ticket=person.ticket())
         assert late.close_code() == 4429
-    pages[0].__exit__()
-    time.sleep(0.3)
-    with Page(server, person) as late:
-        late.hello()
-    for page in pages[1:]:
+    with Page(server, pages[0].person) as again:  # one's own place is no other place
+        again.hello()
+        assert pages[0].close_code() == 4409
+        over = Person()
+        Interview.objects.filter(pk=over.interview.pk).update(status="finished")
+        with Page(server, over) as bringing:  # what is over needs no place of those that go on
+            bringing.hello()
+    wait_until(lambda: fits(server, person))
+    for page in pages:
         page.__exit__()
+
+
+def fits(server: Server, person: Person) -> bool:
+    with Page(server, person) as page:
+        page.say(type="hello", ticket=person.ticket())
+        try:
+            page.until("welcome")
+        except ConnectionClosed:
+            return False
+    return True
 
 
 def test_a_refusal_is_one_log_line_that_repeats_nothing(server: Server) -> None:
