@@ -174,6 +174,7 @@ CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 20  # on SIGQUIT, or SIGTERM with REMAP_SI
 CELERY_TASK_DEFAULT_QUEUE = "analysis"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # Redis may be away for as long as it likes
+CELERY_WORKER_CONSUMER = "apps.ops.prompt_consumer:PromptConsumer"
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "queue_order_strategy": "priority",
     "priority_steps": list(range(10)),

@@ -16,6 +16,7 @@ from django.db import connection
 from prometheus_client import Counter
 
 from apps.ops import doorbell
+from apps.ops.fork_gate import ForkGate
 from apps.ops.job_ends import job_died, where
 from apps.ops.jobs import job_claim_ring, job_free, jobs_held, jobs_waiting, jobs_waiting_count
 from apps.ops.models import Job
@@ -71,6 +72,9 @@ def _ring(jobs: list[Job]) -> int:
     return len(jobs) if jobs and doorbell.ring((job.pk, job.priority) for job in jobs) else 0
 
 
+_not_while_forking = ForkGate()
+
+
 class SweeperThread(threading.Thread):
     """Sweeps for as long as its worker lives, whatever fails meanwhile."""
 
@@ -87,15 +91,15 @@ class SweeperThread(threading.Thread):
         self._over.set()
 
     def _sweep(self, sweeper: Sweeper) -> None:
-        try:
-            if rung := sweeper.sweep():
-                logger.info("sweeper rang for %d jobs", rung)
-        except Exception as exc:  # noqa: BLE001 - the top of the thread: sweeping must go on
-            SWEEPS_FAILED.inc()
-            logger.warning("sweep failed: %s at %s", type(exc).__name__, where(exc.__traceback__))
-        finally:
-            # Pool processes are forked at any time: none may inherit an open connection.
-            connection.close()
+        with _not_while_forking:
+            try:
+                if rung := sweeper.sweep():
+                    logger.info("sweeper rang for %d jobs", rung)
+            except Exception as exc:  # noqa: BLE001 - the top of the thread: sweeping must go on
+                SWEEPS_FAILED.inc()
+                logger.warning("sweep failed: %s at %s", type(exc).__name__, where(exc.__traceback__))
+            finally:
+                connection.close()  # no child may inherit it either
 
 
 _threads: list[SweeperThread] = []

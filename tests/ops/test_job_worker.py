@@ -69,6 +69,8 @@ def test_a_wiped_and_restarted_redis_loses_no_job(stack: Stack, enqueue: Callabl
     stack.redis.kill()
     numbers = (11, 12, 13)
     jobs = [enqueue("quick", number) for number in numbers]
+    soon_again = "Trying again in 3.00 seconds... (3/"  # and not later each time
+    wait_until(lambda: all(soon_again in worker.log.read_text() for worker in stack.workers), 120)
     stack.redis.start()
     stack.redis.flush()
     wait_until(lambda: all(ended(job) for job in jobs), 120)
