@@ -43,7 +43,7 @@ def _safety() -> dict[str, str]:
         "truth_missing": _("{missing} s missing · saved up to {time}"),
         "truth_full": _("Device full, not recording"),
         "audio_missing": _("[audio missing {seconds} s]"),
-        "corrected": _("Corrected: {seconds} s of your recording arrived later. Words and score include it."),
+        "corrected": _("Corrected: {seconds} s of your recording arrived later. Your report includes it."),
     }
 
 

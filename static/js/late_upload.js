@@ -61,7 +61,7 @@ class LateUpload {
       if (this.total) show("sending", Math.round(100 * (1 - this.uplink.unsaved / this.total)));
     }
     this.socket.close();
-    if (this.done || this.link === "gone") await this.store.forgetAll();
+    if (this.done || this.link === "gone" || this.link === "finished") await this.store.forgetAll();
     return this.done && this.total > 0;
   }
 
@@ -69,6 +69,7 @@ class LateUpload {
     return this.welcomed && this.uplink.all.size === 0;
   }
 
+  /** `finished`: the server lacks nothing and lets nobody in. */
   get refused() {
     return ["finished", "gone", "refused", "superseded"].includes(this.link);
   }

@@ -154,17 +154,13 @@ export class FrameStore {
     await this.#remove(range(this.interview, answer));
   }
 
-  /** @param {number[]} answers everything else of this interview is forgotten @param {number} upTo newer ones stay */
-  async keepOnly(answers, upTo) {
-    try {
-      const keys = await done(this.#frames("readonly").getAllKeys(range(this.interview)));
-      const others = new Set(keys.map((key) => /** @type {number} */ (/** @type {unknown[]} */ (key)[1])));
-      for (const answer of others) {
-        if (answer <= upTo && !answers.includes(answer)) await this.#remove(range(this.interview, answer));
-      }
-    } catch {
-      // forgotten with the leftovers
-    }
+  /** @returns {Promise<Map<number, number>>} the answers that frames are kept of, and the last seq of each */
+  async answers() {
+    const keys = await done(this.#frames("readonly").getAllKeys(range(this.interview)));
+    return new Map(keys.map((key) => {
+      const [, answer, seq] = /** @type {[string, number, number]} */ (key);
+      return [answer, seq];
+    }));
   }
 
   /** Nothing of this interview stays here. */

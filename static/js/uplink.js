@@ -108,7 +108,8 @@ export class Uplink {
   }
 
   /**
-   * The server said where it stands, after a (re)connection. Answers that it has whole are forgotten.
+   * The server said where it stands, after a (re)connection: with the open answer and closed ones that it lacks
+   * frames of. Of others that are kept here it is asked: it says `committed` for those that it has whole.
    * @param {Welcome} welcome
    */
   async welcome(welcome) {
@@ -118,18 +119,20 @@ export class Uplink {
     const wanted = new Set([welcome.answer, ...late.map(({ answer }) => answer)]);
     this.answer = Math.max(this.answer, welcome.answer); // before any wait: its opening is replayed right after this
     await this.#unlock(welcome.buffer_key ?? "");
-    for (const answer of [...this.all.keys()]) if (!wanted.has(answer) && answer <= this.#upTo(welcome)) this.committed(answer);
-    for (const standing of late) (await this.#stand(standing)).closed = true;
+    for (const standing of late) await this.#standLate(standing);
     if (welcome.answer) this.#captureInto(await this.#stand(welcome));
+    const unnamed = await this.#unnamed(wanted, welcome.answer || Infinity); // without an open one it is over
     if (round !== this.round) return;
     this.live = true;
     this.pump();
-    this.store?.keepOnly([...wanted], this.#upTo(welcome));
+    for (const [answer, last] of unnamed) this.link.tell({ type: "end", answer, last_seq: last, sha256: "" });
   }
 
   /** @param {{answer: number, upto: number, window: number}} message */
   ack({ answer, upto, window }) {
-    this.all.get(answer)?.ack(upto, window);
+    const outgoing = this.all.get(answer);
+    if (outgoing) outgoing.ack(upto, window);
+    else if (answer < this.answer || !this.open) this.#standLate({ answer, epoch: "", next: upto + 1, window });
     this.pump();
   }
 
@@ -219,9 +222,27 @@ export class Uplink {
     this.filledAt = now;
   }
 
-  /** The newest answer that the welcome speaks of; without an open one the interview is over. @param {Welcome} welcome */
-  #upTo(welcome) {
-    return welcome.answer || Infinity;
+  /**
+   * Answers kept here that the server did not name, with their last seq. Nothing of them is sent unasked.
+   * @param {Set<number>} wanted @param {number} upTo newer ones were opened since
+   */
+  async #unnamed(wanted, upTo) {
+    const held = new Map([...this.all.values()].map(({ answer, next }) => [answer, next - 1]));
+    for (const [answer, last] of (await this.store?.answers()) ?? []) held.set(answer, last);
+    for (const answer of [...held.keys()]) {
+      if (wanted.has(answer) || answer > upTo) held.delete(answer);
+      else this.all.delete(answer);
+    }
+    return held;
+  }
+
+  /** A closed answer takes nothing new. @param {Standing} standing */
+  async #standLate(standing) {
+    const asked = this.round;
+    if (!this.store && (await this.storage) && !this.all.has(standing.answer)) return; // not to be read now: say nothing of it
+    const outgoing = await this.#stand(standing);
+    outgoing.closed = true;
+    if (asked === this.round) this.pump();
   }
 
   /** @param {string} key */

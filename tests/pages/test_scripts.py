@@ -97,7 +97,9 @@ const seqs = () => sent.map((bytes) => Number(new DataView(bytes.buffer).getBigU
 const flags = () => sent.map((bytes) => new DataView(bytes.buffer).getUint16(2));
 const welcome = (answer, next, more = {}) =>
   up.welcome({ answer, next, epoch: "e", window: 100, buffer_key: a.key, ...more });
-const say = (count, from = 0) => { for (let i = from; i < from + count; i += 1) up.capture(frame(i % 256), i); };
+const say = (count, from = 0) => {
+  for (let i = from; i < from + count; i += 1) up.capture(frame(i % 256), i);
+};
 const ack = (upto, window = 100) => up.ack({ answer: up.answer, upto, window });
 const at_once = (one) => { one.burstMs = one.tokensMs = 1e9; };
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -227,12 +229,29 @@ async def test_a_closed_answer_goes_on_going_up_beside_the_open_one(page: Page) 
     assert held == [2]
 
 
-async def test_what_the_server_has_whole_is_forgotten_at_the_welcome(page: Page) -> None:
+async def test_of_an_answer_that_the_welcome_does_not_name_the_server_is_asked(page: Page) -> None:
+    """It may have it whole, or not be able to take it now: only `committed` frees what the device keeps."""
+    asked, before, after = await uplink(page, """
+        await welcome(1, 0); up.capture(frame(1), 1); await up.store.flush(); up.pause();
+        await welcome(2, 0);
+        const before = (await up.store.seqs(1, 0)).length;
+        up.committed(1);
+        await until(async () => (await up.store.seqs(1, 0)).length === 0);
+        return [told, before, [...up.all.keys()]];
+    """, interview="whole")  # fmt: skip
+    assert asked == [{"type": "end", "answer": 1, "last_seq": 0, "sha256": ""}]
+    assert (before, after) == (1, [2])
+
+
+async def test_a_late_answer_that_is_taken_up_after_the_welcome_is_sent_too(page: Page) -> None:
     assert await uplink(page, """
-        await welcome(1, 0); say(3); up.close(); up.pause();
-        await welcome(2, 0); await until(async () => (await up.store.seqs(1, 0)).length === 0);
-        return [...up.all.keys()];
-    """, interview="whole") == [2]  # fmt: skip
+        await welcome(1, 0); up.pause(); say(3); await up.store.flush();
+        await welcome(2, 0); sent.length = 0; told.length = 0;
+        up.ack({ answer: 1, upto: 0, window: 100 });
+        await until(() => told.length);
+        await up.store.forgetAll();
+        return [seqs(), told.map(({ type, answer, last_seq: last }) => [type, answer, last])];
+    """, interview="later") == [[1, 2], [["end", 1, 2]]]  # fmt: skip
 
 
 async def test_frames_outlive_the_page_that_captured_them(page: Page) -> None:
@@ -256,7 +275,7 @@ async def test_what_the_device_lost_or_cannot_read_is_a_gap(page: Page) -> None:
     told = await uplink(page, """
         await welcome(3, 0); up.pause(); say(30); await up.store.flush();
         const frames = () => up.store.db.transaction("frames", "readwrite").objectStore("frames");
-        const done = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result); });
+        const done = (asked) => new Promise((ok) => { asked.onsuccess = () => ok(asked.result); });
         await done(frames().delete(IDBKeyRange.bound([a.interview, 3, 4], [a.interview, 3, 8])));
         const sealed = await done(frames().get([a.interview, 3, 12]));
         new Uint8Array(sealed.data)[5] ^= 1;
