@@ -1,12 +1,13 @@
 """Plays a recording through a running server's socket, as a page would. For `rehearse --url`.
 
-Makes an interview and a ticket in the shared database and deletes them afterwards.
+Makes an interview in the shared database and deletes it afterwards.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import random
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from apps.accounts.models import Organisation
 from apps.interviews.models import Interview, Question, Template
 from apps.interviews.services.entry import candidate_for_session
 from apps.interviews.services.seats import ticket_issue
+from apps.live.close_codes import CLOSE_TABLE, CloseCode
 from apps.live.frames import LAST, encode_frame
 from apps.live.messages import SUBPROTOCOL
 from apps.privacy.notice import notice_for
@@ -35,6 +37,9 @@ from inference.nlp.question import kind_and_form
 from inference.rehearsal import CHUNK_S, Summary, chunks
 
 CONNECT_S = 5.0
+RETURNS = 8  # then the server is gone for good
+FIRST_WAIT_S = 0.125
+LONGEST_WAIT_S = 8.0
 SILENT_SERVER_S = 90.0  # a whole decode with its retry fits; a dead server does not wait for ever
 
 
@@ -44,7 +49,7 @@ class UrlRefused(Exception):  # noqa: N818 - a verdict of the other side
 
 @dataclass(slots=True)
 class _Play:
-    """How far the recording is, and which answer the frames belong to."""
+    """How far the recording is, and which answer the frames belong to. Lasts over all its connections."""
 
     frames: list[bytes]
     speed: float
@@ -53,40 +58,104 @@ class _Play:
     answer: int = 0
     seq: int = 0
     opened: asyncio.Event = field(default_factory=asyncio.Event)
+    counted: int = 0  # the answer that was last told to the summary
     last_answer: int | None = None  # the recording ended in this one
     over: bool = False
+    resume: str = ""
+    epoch: str | None = None
+    events_from: int = 0
+    returns: int = 0  # since the last welcome
+    spread_s: float = 0.0  # as the server asked for before it went
+
+    def frame(self, seq: int) -> bytes:
+        """Of the answer, which began where `seq` was 0."""
+        at = self.sent - self.seq + seq
+        flags = LAST if at == len(self.frames) - 1 else 0
+        capture_us = round(at * CHUNK_S * 1_000_000)
+        return encode_frame(self.frames[at], answer=self.answer, seq=seq, capture_us=capture_us, flags=flags)
+
+
+@dataclass(frozen=True, slots=True)
+class _Visitor:
+    """Who plays: an interview of its own, its login session, and where the server is."""
+
+    url: str
+    origin: str
+    interview: Interview
+    cookie: str
+
+    def ticket(self) -> str:
+        token = self.interview.candidate.session_token
+        return ticket_issue(interview=self.interview, session_token=token)
+
+    def connect(self) -> connect:
+        return connect(
+            f"{self.url.rstrip('/')}/ws/interviews/{self.interview.public_id}/",
+            subprotocols=[SUBPROTOCOL],  # type: ignore[list-item]
+            additional_headers={"Cookie": f"{settings.SESSION_COOKIE_NAME}={self.cookie}"},
+            origin=self.origin,  # type: ignore[arg-type]
+            open_timeout=CONNECT_S,
+            max_size=None,
+        )
 
 
 async def rehearse_through(
     url: str, pcm: bytes, question: QuestionSpec, summary: Summary
 ) -> AsyncIterator[tuple[float, ev.Event]]:
-    """Yield (at_s, event) from the server at `url`. Raises UrlRefused."""
+    """Yield (at_s, event) from the server at `url`; comes back to one that restarts. Raises UrlRefused."""
     origin = _origin(url)
-    interview, cookie, ticket = await sync_to_async(_prepare)(question)
+    interview, cookie = await sync_to_async(_prepare)(question)
+    visitor, play = _Visitor(url, origin, interview, cookie), _Play(chunks(pcm), summary.speed)
     try:
-        address = f"{url.rstrip('/')}/ws/interviews/{interview.public_id}/"
-        try:
-            async with connect(
-                address,
-                subprotocols=[SUBPROTOCOL],  # type: ignore[list-item]
-                additional_headers={"Cookie": f"{settings.SESSION_COOKIE_NAME}={cookie}"},
-                origin=origin,  # type: ignore[arg-type]
-                open_timeout=CONNECT_S,
-                max_size=None,
-            ) as socket:
-                await socket.send(json.dumps({"type": "hello", "ticket": ticket}))
-                async for timed in _play(socket, _Play(chunks(pcm), summary.speed), summary):
-                    yield timed
-        except ConnectionClosed as exc:
-            raise UrlRefused(
-                f"{url} closed the socket ({exc.rcvd.code if exc.rcvd else 'no word'})."
-            ) from exc
-        except (OSError, TimeoutError, WebSocketException, ValueError) as exc:
-            raise UrlRefused(
-                f"{url} does not answer ({type(exc).__name__}). Start the server, or check the address."
-            ) from exc
+        while not play.over:
+            try:
+                async with visitor.connect() as socket:
+                    await _enter(socket, visitor, play)
+                    async for timed in _play(socket, play, summary):
+                        yield timed
+            except (OSError, TimeoutError, WebSocketException, ValueError) as exc:
+                await _wait_to_return(url, play, exc)
     finally:
         await sync_to_async(_clear)(interview)
+
+
+async def _enter(socket: ClientConnection, visitor: _Visitor, play: _Play) -> None:
+    """Hello and welcome; then the server gets again what it does not have of the answer."""
+    way = {"resume": play.resume} if play.resume else {"ticket": await sync_to_async(visitor.ticket)()}
+    kept = {"answer": play.answer, "epoch": play.epoch, "have_to": play.seq, "events_from": play.events_from}
+    await socket.send(json.dumps({"type": "hello", **way, **kept}))
+    async with asyncio.timeout(SILENT_SERVER_S):
+        welcome = json.loads(await socket.recv())
+    play.resume, play.epoch = welcome["resume_token"], welcome["epoch"]
+    play.returns, play.spread_s = 0, 0.0
+    if not play.answer or welcome["answer"] != play.answer:
+        return
+    for seq in range(welcome["next"], play.seq):
+        await socket.send(play.frame(seq))
+    if not play.opened.is_set() or play.last_answer is not None:
+        await _end(socket, play.answer, play.seq)
+
+
+async def _wait_to_return(url: str, play: _Play, exc: Exception) -> None:
+    """As a page would. Raises UrlRefused where a page would not come back."""
+    code = exc.rcvd.code if isinstance(exc, ConnectionClosed) and exc.rcvd else None
+    if code == CloseCode.UNAUTHENTICATED and play.resume:
+        play.resume = ""  # once, with a fresh ticket
+        return
+    play.returns += 1
+    never_there = play.epoch is None
+    if code is not None and (never_there or not _comes_back(code)):
+        raise UrlRefused(f"{url} closed the socket ({code}).") from exc
+    if never_there or play.returns > RETURNS:
+        raise UrlRefused(
+            f"{url} does not answer ({type(exc).__name__}). Start the server, or check the address."
+        ) from exc
+    longest_s = max(play.spread_s, min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**play.returns))
+    await asyncio.sleep(random.uniform(0, longest_s))  # noqa: S311 - no secret
+
+
+def _comes_back(code: int) -> bool:
+    return any(rule.retry for known, rule in CLOSE_TABLE.items() if known == code)
 
 
 async def _play(
@@ -99,7 +168,7 @@ async def _play(
                 sending.result()  # raises what stopped it
             async with asyncio.timeout(SILENT_SERVER_S):
                 message = json.loads(await socket.recv())
-            event = _event(message)
+            event = await _event(socket, play, message)
             if event is None:
                 continue
             at_s = time.monotonic() - play.began if play.began else 0.0
@@ -111,15 +180,23 @@ async def _play(
         await asyncio.gather(sending, return_exceptions=True)
 
 
-def _event(message: dict[str, Any]) -> ev.Event | None:
-    """An event of the vocabulary, or None for welcome, ack, heartbeat and the like."""
-    if message.get("type") in {"welcome", "ack", "nack", "committed", "heartbeat", "drain", "reload"}:
-        return None
-    return ev.EVENT.validate_python(message)
+async def _event(socket: ClientConnection, play: _Play, message: dict[str, Any]) -> ev.Event | None:
+    """An event of the vocabulary, or None for ack, heartbeat and the like."""
+    match message["type"]:
+        case "heartbeat":
+            await socket.send(json.dumps({"type": "heartbeat", "n": message["n"]}))
+        case "drain":
+            play.spread_s = message["spread_ms"] / 1_000
+        case "welcome" | "ack" | "nack" | "committed" | "reload":
+            pass
+        case _:
+            return ev.EVENT.validate_python(message)
+    return None
 
 
 def _follow(play: _Play, event: ev.Event) -> None:
     """After the answer that the recording ended in, the server asks the next question or says goodbye."""
+    play.events_from = max(play.events_from, event.eid)
     match event:
         case ev.AnswerOpened(turn=turn) if play.last_answer is not None and turn > play.last_answer:
             play.over = True
@@ -134,29 +211,26 @@ def _follow(play: _Play, event: ev.Event) -> None:
 
 async def _send(socket: ClientConnection, play: _Play, summary: Summary) -> None:
     """Frames at their time; after a turn that the server ended, `end`, and on with the next answer."""
-    answer = 0
-    while True:
+    while play.last_answer is None:
         await play.opened.wait()
-        if answer != play.answer:
-            answer = play.answer
+        if play.counted != play.answer:
+            play.counted = play.answer
             play.began = play.began or time.monotonic()
-            summary.turn_began(answer, play.sent * CHUNK_S)
+            summary.turn_began(play.answer, play.sent * CHUNK_S)
         if play.sent == len(play.frames):
-            break
+            play.last_answer = play.answer
+            await _end(socket, play.answer, play.seq)
+            return
+        answer = play.answer
         due = play.began + (play.sent + 1) * CHUNK_S / play.speed
         await asyncio.sleep(max(0.0, due - time.monotonic()))
-        if not play.opened.is_set():
-            await _end(socket, answer, play.seq)
+        if answer != play.answer:
             continue
-        flags = LAST if play.sent == len(play.frames) - 1 else 0
-        capture_us = round(play.sent * CHUNK_S * 1_000_000)
-        frame = play.frames[play.sent]
-        await socket.send(
-            encode_frame(frame, answer=answer, seq=play.seq, capture_us=capture_us, flags=flags)
-        )
-        play.sent, play.seq = play.sent + 1, play.seq + 1
-    play.last_answer = answer
-    await _end(socket, answer, play.seq)
+        if play.opened.is_set():
+            await socket.send(play.frame(play.seq))
+            play.sent, play.seq = play.sent + 1, play.seq + 1
+        else:
+            await _end(socket, answer, play.seq)
 
 
 async def _end(socket: ClientConnection, answer: int, frames: int) -> None:
@@ -170,8 +244,8 @@ def _origin(url: str) -> str:
     return f"{'https' if parts.scheme == 'wss' else 'http'}://{parts.netloc}"
 
 
-def _prepare(question: QuestionSpec) -> tuple[Interview, str, str]:
-    """An interview of one question whose consent is ours, a login session for it, and a ticket."""
+def _prepare(question: QuestionSpec) -> tuple[Interview, str]:
+    """An interview of one question whose consent is ours, and a login session for it."""
     organisation, _ = Organisation.objects.get_or_create(slug="rehearsal", defaults={"name": "Rehearsal"})
     template = Template.objects.create(
         organisation=organisation,
@@ -199,8 +273,7 @@ def _prepare(question: QuestionSpec) -> tuple[Interview, str, str]:
         notice_version=notice_for(question.language).version,
         consented_at=timezone.now(),
     )
-    ticket = ticket_issue(interview=interview, session_token=candidate.session_token)
-    return interview, str(session.session_key), ticket
+    return interview, str(session.session_key)
 
 
 def _clear(interview: Interview) -> None:
