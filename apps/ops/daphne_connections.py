@@ -21,7 +21,7 @@ from apps.ops.metrics import observe
 
 QUEUED_MESSAGES = 64
 RESUME_AT = 16
-FRAMES_A_TURN = 32  # of one socket, before the others get theirs: a block off the wire may hold ten thousand
+STEPS_A_TURN = 64  # of one socket, before the others get theirs; a small frame is two, a read holds thousands
 EARLY_BYTES = 1 << 16  # behind a handshake that is still going on
 FRAGMENTS = 64  # of one message; a page sends none
 UNSENT_BYTES = 1 << 20  # of a socket
@@ -207,7 +207,7 @@ class BoundedProtocol(WebSocketProtocol):  # type: ignore[misc]
     reading_paused = False  # the consumer is behind
     closing = False
     fragments = 0
-    _frames_left = FRAMES_A_TURN
+    _steps_left = STEPS_A_TURN
     _turn_due = False
 
     def onConnect(self, request: Any) -> Any:  # noqa: N802 - autobahn's names
@@ -220,18 +220,18 @@ class BoundedProtocol(WebSocketProtocol):  # type: ignore[misc]
             self.transport.cut("early")
             return
         if not self._turn_due:
-            self._frames_left = FRAMES_A_TURN
+            self._steps_left = STEPS_A_TURN
         super().dataReceived(data)
 
     def processData(self) -> bool:  # noqa: N802
-        """One frame of what came in; False for "no more of it for the time being"."""
+        """One step into what came in; False for "no more of it for the time being"."""
         if self.reading_paused:
             return False
-        if not self._frames_left:
+        if not self._steps_left:
             self.transport.pauseProducing()
             self._take_turn_later()
             return False
-        self._frames_left -= 1
+        self._steps_left -= 1
         return bool(super().processData())
 
     def onMessageBegin(self, isBinary: bool) -> None:  # noqa: N802, N803
@@ -285,7 +285,7 @@ class BoundedProtocol(WebSocketProtocol):  # type: ignore[misc]
             self.transport.reactor.callLater(0, self._take_turn)
 
     def _take_turn(self) -> None:
-        self._turn_due, self._frames_left = False, FRAMES_A_TURN
+        self._turn_due, self._steps_left = False, STEPS_A_TURN
         self.consumeData()
         if not self._turn_due and not self.reading_paused and self.transport.connected:
             self.transport.resumeProducing()

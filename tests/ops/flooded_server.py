@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections import Counter
+from contextlib import ExitStack
 from typing import Any
 
 real_time = time.time
@@ -30,6 +31,7 @@ from apps.ops.signals import server_listening, server_stopping  # noqa: E402
 from tests.ops.flooded import STREAMED_BYTES  # noqa: E402
 
 BLOCK = bytes(60_000)
+FILES = 6
 server_listening.receivers.clear()  # no engines: this process's memory is the measure
 server_stopping.receivers.clear()
 gone: Counter[str] = Counter()
@@ -57,6 +59,15 @@ async def echo(receive: Any, send: Any) -> None:
         await asyncio.sleep(0.001)
         await send({"type": "websocket.send", "text": str(len(message["bytes"]))})
     gone["echo"] += 1
+
+
+async def open_files(receive: Any, send: Any) -> None:
+    """What a live session may need all of a sudden."""
+    while (await receive())["type"] == "websocket.receive":
+        with ExitStack() as files:
+            for _ in range(FILES):
+                files.enter_context(open(os.devnull))  # noqa: PTH123
+            await send({"type": "websocket.send", "text": str(FILES)})
 
 
 async def chatter(receive: Any, send: Any) -> None:
@@ -97,6 +108,7 @@ async def stream(receive: Any, send: Any) -> None:
     for _ in range(STREAMED_BYTES // len(BLOCK)):
         await send({"type": "http.response.body", "body": BLOCK, "more_body": True})
     await send({"type": "http.response.body"})
+    gone["stream"] += 1
 
 
 async def take_long(receive: Any, send: Any) -> None:
@@ -141,7 +153,7 @@ def let_go(**_: Any) -> None:
     asyncio.get_running_loop().call_later(2, answer_when_stopping.set)
 
 
-SOCKETS = {"/stalled": stall, "/echo": echo, "/chatty": chatter}
+SOCKETS = {"/stalled": stall, "/echo": echo, "/chatty": chatter, "/files": open_files}
 REQUESTS = {
     "/state": tell_state,
     "/count": count_body,

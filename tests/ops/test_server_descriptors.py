@@ -19,7 +19,7 @@ DESCRIPTORS = 64
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Flooded]:
-    with Flooded(tmp_path, descriptors=DESCRIPTORS, first_request_s=5.0) as server:
+    with Flooded(tmp_path, descriptors=DESCRIPTORS, first_request_s=5.0, keep_alive_s=600.0) as server:
         yield server
 
 
@@ -57,6 +57,11 @@ def test_a_socket_too_many_gets_503_before_its_upgrade(server: Flooded) -> None:
         assert len(inside) > 4
         assert all(works(client) for client in inside)
         assert not lets_in(server)
+        with server.dial() as asking:
+            asking.sendall(b"GET /state HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert closed(asking).startswith(
+                b"HTTP/1.1 503 "
+            )  # and the connection's descriptor is free again
         for client in inside[:4]:
             client.close()
         wait_for(lambda: lets_in(server), 60)
@@ -67,9 +72,12 @@ def test_a_socket_too_many_gets_503_before_its_upgrade(server: Flooded) -> None:
 
 def test_connections_that_say_nothing_leave_those_inside_their_reserve(server: Flooded) -> None:
     with ExitStack() as sockets:
+        needy = sockets.enter_context(server.connect("/files"))
         inside = fill(server, sockets)
         idle = [sockets.enter_context(server.dial()) for _ in range(2 * DESCRIPTORS)]
         assert all(works(client) for client in inside)
+        needy.send(b"abc")
+        assert needy.recv(timeout=60) == "6"
         for client in idle:  # turned away at once, or cut when their time was over
             closed(client)
         inside.pop().close()
