@@ -285,10 +285,8 @@ class LivePage:
         self._tried_resume = "resume" in hello
         await socket.send(json.dumps(hello))
         async with asyncio.timeout(self.habits.welcome_s):
-            welcome = json.loads(await socket.recv())
-        attempt.took_s, attempt.outcome = time.monotonic() - attempt.began, welcome["type"]
-        if welcome["type"] != "welcome":
-            self.complaints.append(f"{welcome['type']} before the welcome")
+            welcome = await self._first_word(socket)
+        attempt.took_s, attempt.outcome = time.monotonic() - attempt.began, "welcome"
         self.link = link = Link(socket)
         self._welcomed(link, welcome)
         helpers = [asyncio.create_task(self._sending(link)), asyncio.create_task(self._watching(link))]
@@ -299,6 +297,16 @@ class LivePage:
             for helper in helpers:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
+
+    async def _first_word(self, socket: ClientConnection) -> dict[str, Any]:
+        """The welcome. A server that cannot give one says why, and closes."""
+        while True:
+            message: dict[str, Any] = json.loads(await socket.recv())
+            if message["type"] == "welcome":
+                return message
+            self.messages.append(message)
+            if message["type"] not in {"problem", "session.ended", "drain"}:
+                self.complaints.append(f"{message['type']} before the welcome")
 
     def _welcomed(self, link: Link, welcome: dict[str, Any]) -> None:
         self.welcomes.append(welcome)

@@ -85,6 +85,10 @@ class KeptAnswer:
         self.acked = max(self.acked, upto)
         return []
 
+    def forget_promises_beyond(self, frames: int) -> None:
+        """Somebody who is not the site broke them, such as an operator with an old backup."""
+        self.acked = min(self.acked, frames - 1)
+
     def commit(self, sha256: str) -> list[str]:
         before, self.committed = self.committed, sha256 or "nothing recorded"
         if before and before != self.committed:

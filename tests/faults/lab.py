@@ -24,6 +24,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from celery import current_app
+from django.core.management import call_command
 from django.db import connections
 from environ import Env
 
@@ -95,9 +97,11 @@ class Lab:
         """A migrated site with somebody else's organisation in it, listening unless `web` is False."""
         site = Site(self.folder / f"site{len(self.sites)}", replace(plan or Plan(), **parts))
         site.folder.mkdir(parents=True)
+        _use(site)
         if not site.plan.database_url:
             shutil.copyfile(self.migrated, site.database_file)
-        _use_database(site.database_url)
+        else:
+            await self.rows(lambda: call_command("migrate", verbosity=0))
         self.sites.append(site)
         self.closing.callback(site.close)
         self.spared = await self.rows(lambda: bystanders.make(site.folder))
@@ -201,9 +205,10 @@ class Lab:
         return re.search(pattern, self.logs()) is not None
 
 
-def _use_database(url: str) -> None:
-    """This process's rows are the site's. Each scenario has a process of its own."""
-    config = Env.db_url_config(url)
-    if url.startswith("sqlite"):
+def _use(site: Site) -> None:
+    """This process's rows and doorbell are the site's. Each scenario has a process of its own."""
+    config = Env.db_url_config(site.database_url)
+    if site.database_url.startswith("sqlite"):
         config["OPTIONS"] = {"transaction_mode": "IMMEDIATE", "timeout": 60}
     connections.settings["default"] = connections.configure_settings({"default": config})["default"]
+    current_app.conf.broker_url = site.plan.redis_url + "/0"

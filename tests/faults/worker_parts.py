@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from apps.ops.job_kinds import JobKind, job_kind_register
+from apps.assessment import tasks as _tasks  # noqa: F401 - registers the analysis
+from apps.ops.job_kinds import JobKind, job_kind, job_kind_register
 from apps.ops.jobs import Lease, job_guard
 from apps.ops.steps import Step
 from tests.faults.clocks import set_clocks
@@ -38,6 +40,13 @@ def _brief(lease: Lease, step: Step) -> None:
     _finish(lease)
 
 
+def _twelve_seconds(lease: Lease, step: Step) -> None:
+    """Longer than a still beat is waited for."""
+    _mark("start", lease)
+    time.sleep(12)
+    _finish(lease)
+
+
 def _poison(lease: Lease, step: Step) -> None:
     _mark("start", lease)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -54,6 +63,15 @@ def _failed(subject_id: int, reason: str) -> None:
         marks.write(f"failed {subject_id} {reason}\n")
 
 
-for _name, _run in (("slow_once", _slow_once), ("brief", _brief), ("poison", _poison)):
+for _name, _run in {
+    "slow_once": _slow_once,
+    "brief": _brief,
+    "poison": _poison,
+    "twelve_seconds": _twelve_seconds,
+}.items():
     job_kind_register(JobKind(_name, _run, _failed, step_s=900.0))
 job_kind_register(JobKind("endless", _endless, _failed, step_s=1.0))
+if step_s := os.environ.get("LAB_STEP_S"):
+    _analysis = job_kind("analyse_interview")
+    assert _analysis is not None
+    job_kind_register(replace(_analysis, step_s=float(step_s)))
