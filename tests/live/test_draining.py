@@ -86,7 +86,7 @@ def test_a_rehearsal_comes_back_to_a_server_that_restarts(restarting: Server, tm
         *events, summary = [json.loads(line) for line in rehearsing.stdout]
     assert rehearsing.returncode == 0
     assert (summary["turns"], summary["transcript"]) == (1, ANSWER)
-    assert events[-1]["type"] == "session.ended"
+    assert [event["type"] for event in events].count("turn.ended") == 1
 
 
 async def test_nobody_comes_in_once_the_door_is_closed() -> None:
