@@ -151,7 +151,6 @@ class Endpointer:
     def miss(self, at_s: float, hole: Hole) -> list[Sound]:
         """Words before and after the hole are never one utterance."""
         ended = [UtteranceEnded(_until(one.utterance, at_s), one.reason) for one in self._break_off()]
-        self._next_start = None
         return [Missed(at_s, hole), *ended]
 
     def finish(self) -> list[Sound]:

@@ -66,8 +66,6 @@ def _record(lease: Lease, turn: Turn, reading: DeepReading) -> None:
         if interview is None:
             return
         correction = correction_record(turn=turn, reading=reading)
-        if correction is None:
-            return
         seat = Seat(interview.pk, interview.generation)
         event_append(seat=seat, events=[AnswerCorrected(turn=turn.number, late_s=correction.late_s)])
     CORRECTIONS.labels(_outcome(correction)).inc()

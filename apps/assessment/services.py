@@ -103,14 +103,11 @@ def deep_reading_record(*, turn: Turn, reading: DeepReading) -> Score | None:
         )
 
 
-def correction_record(*, turn: Turn, reading: DeepReading) -> Correction | None:
+def correction_record(*, turn: Turn, reading: DeepReading) -> Correction:
     """Store what the whole recording led to, beside what the live session had made of its part.
 
-    `turn` is as it was when its recording was read. None: this recording was corrected before. Raises
-    Turn.DoesNotExist when the interview was deleted.
+    `turn` is as it was when its recording was read, which must not have been corrected before.
     """
-    if turn.corrections.filter(sha256=turn.sha256).exists():
-        return None
     with transaction.atomic():
         before = _live_words(turn)
         live = turn.scores.filter(stage=Score.Stage.LIVE).first()

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from inference import events as ev
 from inference.adapters.fakes import ScriptedRecognizer
-from inference.audio import SAMPLE_RATE, WINDOW_SAMPLES, AudioChunk, Hole, windows
+from inference.audio import SAMPLE_RATE, WINDOW_BYTES, WINDOW_SAMPLES, AudioChunk, Hole, windows
+from inference.config import Endpointing
+from inference.endpointing import Endpointer, Missed, Onset
 from inference.ports import Engines, Priority
 from inference.session import AnswerSession
 from inference.transcription import Missing, missing_before
@@ -52,6 +54,20 @@ async def test_a_hole_is_told_in_its_place_and_the_answer_needs_a_person() -> No
     assert played.outcome.transcript == f"{BEFORE} {AFTER}"  # not the candidate's words
     done = played.of(ev.FeedbackDone)[-1]
     assert done.low_confidence or "low_confidence" in done.flags
+
+
+def test_no_sound_from_before_a_hole_begins_an_utterance_after_it() -> None:
+    ears = Endpointer(Endpointing())
+    before, after = (
+        [AudioChunk(n * WINDOW_SAMPLES, bytes(WINDOW_BYTES)) for n in numbers]
+        for numbers in (range(16), range(16, 40))
+    )
+    for window in before:
+        ears.feed(window, 0.01)
+    (missed,) = ears.miss(before[-1].end_s, Hole(1.0, "lost"))
+    assert missed == Missed(before[-1].end_s, Hole(1.0, "lost"))
+    onsets = [sound for window in after for sound in ears.feed(window, 0.9) if isinstance(sound, Onset)]
+    assert onsets == [Onset(1, before[-1].end_s)]
 
 
 async def test_a_hole_that_was_told_before_is_not_told_again_and_still_divides() -> None:

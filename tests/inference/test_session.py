@@ -168,7 +168,10 @@ async def test_a_late_final_is_shown_as_unsure_and_corrected_when_the_decode_end
     recognizer = ScriptedRecognizer(STAR, delay_s=1.4)
     played = await answer(speech(2), silence(1), on=engines(recognizer))
     finals = played.of(ev.TranscriptFinal)
-    assert [(f.utterance, f.low_confidence) for f in finals] == [(1, True), (1, False)]
+    assert [(f.utterance, f.low_confidence, f.guessed) for f in finals] == [
+        (1, True, True),
+        (1, False, False),
+    ]
     assert finals[0].text == " ".join(STAR.split()[:3])
     assert finals[1].text == STAR
     assert ("fallback:asr_late", 1) in played.observed
