@@ -30,7 +30,14 @@ LOCK_WAIT_MS = (
 )
 
 _ours = threading.local()
-_threads = ThreadPoolExecutor(THREADS, "live rows", initializer=lambda: setattr(_ours, "bounded", True))
+
+
+def bound_this_thread() -> None:
+    """Connections that the current thread opens from here on wait for no lock longer than LOCK_WAIT_MS."""
+    _ours.bounded = True
+
+
+_threads = ThreadPoolExecutor(THREADS, "live rows", initializer=bound_this_thread)
 
 
 async def in_database(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -47,8 +47,9 @@ def database_threads(monkeypatch: pytest.MonkeyPatch, statements: Statements) ->
         ours.settings_dict = {**settings, "CONN_MAX_AGE": 0}
         ours.execute_wrappers.append(statements)
         connections["default"] = ours
+        rows.bound_this_thread()
 
-    with ThreadPoolExecutor(2, "rows of a test", initializer=prepare) as threads:
+    with ThreadPoolExecutor(rows.THREADS, "rows of a test", initializer=prepare) as threads:
         monkeypatch.setattr(rows, "_threads", threads)
         yield
 

@@ -1,0 +1,74 @@
+"""The doorbell between processes: it may hang, break or forget; a live socket notices no more than silence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from channels.layers import InMemoryChannelLayer
+
+from apps.interviews.group import group_of, ring
+from apps.live import group
+from tests.live.stack import WITHIN_S
+
+HEX = "0" * 32
+
+
+class Layer(InMemoryChannelLayer):
+    """Hangs or breaks as often as told when somebody joins."""
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__()
+        self.faults = list(faults)
+        self.joins = 0
+
+    async def group_add(self, group: str, channel: str) -> None:
+        self.joins += 1
+        fault = self.faults.pop(0) if self.faults else ""
+        if fault == "hangs":
+            await asyncio.Event().wait()
+        if fault == "breaks":
+            raise ConnectionError(fault)
+        await super().group_add(group, channel)
+
+
+async def until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(WITHIN_S):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("JOIN_WITHIN_S", "FIRST_WAIT_S", "LONGEST_WAIT_S"):
+        monkeypatch.setattr(group, name, 0.02)
+
+
+async def heard_through(layer: Layer, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> None:
+    """Somebody listens; what is rung after `meanwhile` arrives."""
+    monkeypatch.setattr(group, "get_channel_layer", lambda: layer)
+    monkeypatch.setattr("apps.interviews.group.get_channel_layer", lambda: layer)
+    heard: list[Mapping[str, Any]] = []
+    listening = asyncio.create_task(group.listen(HEX, heard.append))
+    await until(lambda: group_of(HEX) in layer.groups)
+    meanwhile()
+    await until(lambda: group_of(HEX) in layer.groups)
+    await ring(HEX, {"type": "interview.analysis"})
+    await until(lambda: bool(heard))
+    assert not listening.done()
+    listening.cancel()
+    assert heard == [{"type": "interview.analysis"}]
+
+
+async def test_a_layer_that_hangs_or_breaks_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = Layer("hangs", "breaks", "hangs")
+    await heard_through(layer, monkeypatch, lambda: None)
+    assert layer.joins >= 4
+
+
+async def test_a_layer_that_was_wiped_is_joined_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group, "JOIN_AGAIN_S", 0.05)
+    layer = Layer()
+    await heard_through(layer, monkeypatch, layer.groups.clear)
