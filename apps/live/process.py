@@ -7,9 +7,13 @@ import logging
 import time
 from collections.abc import Coroutine
 
+from django.conf import settings
+
 from apps.live import presence
 from apps.live.close_codes import CloseCode
 from apps.live.engines import process_engines
+from apps.live.expiry import interview_expired
+from apps.live.finaliser import Finaliser
 from apps.live.registry import Registry
 from apps.live.spool_sync import SpoolSync
 
@@ -30,6 +34,7 @@ def begin() -> None:
     _loops[:] = [
         _started(tick(live_sockets), "ticks of live sockets"),
         _started(presence.watch(live_sockets), "presence"),
+        _started(_finaliser().watch(), "finaliser"),
     ]
 
 
@@ -60,6 +65,10 @@ async def tick(sockets: Registry) -> None:
             except Exception:
                 logger.exception("a live socket cannot go on")
                 socket.end(CloseCode.ERROR, "its tick failed")
+
+
+def _finaliser() -> Finaliser:
+    return Finaliser(live_sockets, interview_expired, settings.RESUME_GRACE_S)
 
 
 def _started(work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:

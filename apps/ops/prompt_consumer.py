@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 from celery.worker.consumer import Consumer
-from kombu.connection import Connection
 
 ASK_EVERY_S = 3
 
@@ -14,7 +13,7 @@ ASK_EVERY_S = 3
 class PromptConsumer(Consumer):  # type: ignore[misc]
     """Named by the setting CELERY_WORKER_CONSUMER."""
 
-    def ensure_connected(self, conn: Connection) -> Any:
+    def ensure_connected(self, conn: Any) -> Any:
         # The pause between two tries grows to 30 s, and no setting of Celery's bounds it.
         conn.ensure_connection = partial(conn.ensure_connection, interval_max=ASK_EVERY_S)
         return super().ensure_connected(conn)
