@@ -3,9 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from pytest_django import DjangoDbBlocker
+from pytest_django import DjangoDbBlocker, Settings
 
+from apps.live import process
 from tests.database import site_database
+from tests.live.here import HOST, Statements, database_threads
 from tests.live.stack import ANSWER, Server
 
 
@@ -22,3 +24,14 @@ def server(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     running = Server(tmp_path_factory.mktemp("var"), database, ANSWER, MAX_LIVE_SESSIONS="6").start()
     yield running
     running.stop()
+
+
+@pytest.fixture
+def statements(database: str, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Statements]:
+    """What sockets inside this process ask of the rows, each by itself: no loops run over all of them."""
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+    settings.ALLOWED_ORIGINS = (f"http://{HOST}",)
+    monkeypatch.setattr(process, "begin", lambda: None)
+    noted = Statements()
+    with database_threads(monkeypatch, noted):
+        yield noted

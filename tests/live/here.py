@@ -77,8 +77,25 @@ class NearPage:
         await self._socket.disconnect(timeout=WITHIN_S)
 
     async def hello(self, **fields: Any) -> dict[str, Any]:
-        await self._socket.send_to(text_data=json.dumps({"type": "hello", **fields}))
+        await self.say(type="hello", **fields)
         return await self.until("welcome")
+
+    async def close_code(self) -> int:
+        """Read to the end; the code the socket was closed with."""
+        async with asyncio.timeout(WITHIN_S):
+            while True:
+                message = await self._socket.receive_output(timeout=WITHIN_S)
+                if message["type"] == "websocket.close":
+                    return int(message["code"])
+
+    async def leave_at_once(self) -> None:
+        """Connect and be gone before the application has seen either."""
+        await self._socket.send_input({"type": "websocket.connect"})
+        await self._socket.send_input({"type": "websocket.disconnect", "code": 1006})
+        await self._socket.wait(timeout=WITHIN_S)
+
+    async def say(self, **message: Any) -> None:
+        await self._socket.send_to(text_data=json.dumps(message))
 
     async def until(self, kind: str) -> dict[str, Any]:
         async with asyncio.timeout(WITHIN_S):

@@ -1,4 +1,4 @@
-"""The doorbell between processes: it may hang, break or forget; a live socket notices no more than silence."""
+"""The doorbell between processes: it may hang, break or forget; live sockets notice no more than silence."""
 
 from __future__ import annotations
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
-from pytest_django import Settings
 
 from apps.interviews.models import Interview
-from apps.live import process
 from apps.live.admission import buffer_key
-from tests.live.here import HOST, NearPage, Statements, database_threads
+from tests.live.here import NearPage, Statements
 from tests.live.stack import ANSWER, Page, Person, Server
 from tests.live.wire import speech
 
@@ -133,16 +130,6 @@ def test_what_the_page_keeps_has_one_key_per_interview_and_none_at_rest(server: 
     assert len(base64.urlsafe_b64decode(keys[0])) == 32
     row = Interview.objects.filter(pk=person.interview.pk).values().get()
     assert keys[0] not in str(row)
-
-
-@pytest.fixture
-def statements(database: str, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Statements]:
-    settings.CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
-    settings.ALLOWED_ORIGINS = (f"http://{HOST}",)
-    monkeypatch.setattr(process, "begin", lambda: None)  # what all sockets share is not one resume's cost
-    noted = Statements()
-    with database_threads(monkeypatch, noted):
-        yield noted
 
 
 def test_a_resume_takes_six_statements_at_most(statements: Statements) -> None:
