@@ -50,7 +50,11 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 async def stall(receive: Any, send: Any) -> None:
-    await asyncio.sleep(3600)
+    try:
+        await asyncio.sleep(3600)
+    except asyncio.CancelledError:
+        print("a stalled application was cancelled", flush=True)
+        raise
 
 
 async def echo(receive: Any, send: Any) -> None:

@@ -35,6 +35,7 @@ def test_every_socket_gets_1012_and_the_process_ends_well(tmp_path: Path, number
         told_to_stop(server, number)
         assert [close_code(one), close_code(other)] == [1012, 1012]
         assert server.process.wait(WITHIN_S) == 0
+        assert "a stalled application was cancelled" in server.said  # and not left where it stood
 
 
 def test_messages_that_nobody_took_do_not_keep_a_socket_from_closing(tmp_path: Path) -> None:
