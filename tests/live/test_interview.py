@@ -191,6 +191,25 @@ def test_finishing_early_keeps_what_was_said_and_orders_the_analysis(server: Ser
     assert Job.objects.filter(subject_id=person.interview.pk).count() == 1
 
 
+def test_finishing_twice_while_silence_ends_the_turn_gives_one_report(server: Server) -> None:
+    person = Person(questions=2)
+    with Page(server, person) as page, Page(server, person) as other:
+        page.hello()
+        page.until("answer.opened")
+        page.stream(speech(1.0) + silence(3.0))  # the server ends the turn by itself
+        for _ in range(2):
+            page.say(type="finish")
+        page.end(speech(1.0) + silence(3.0))
+        page.until("session.ended")
+        other.hello()
+        other.say(type="finish")
+        assert other.until("session.ended")["reason"] == "completed"
+    [turn] = person.interview.turns.all()
+    assert (turn.status, turn.scores.count()) == ("answered", 1)
+    assert person.interview.events.filter(type="session.ended").count() == 1
+    assert Job.objects.filter(subject_id=person.interview.pk, kind="analyse_interview").count() == 1
+
+
 def test_silence_ends_the_turn_and_the_pages_last_frames_still_count(server: Server) -> None:
     person = Person(questions=1)
     said = speech(1.0) + silence(3.0)
