@@ -111,7 +111,7 @@ def correction_record(*, turn: Turn, reading: DeepReading) -> Correction:
     with transaction.atomic():
         before = _live_words(turn)
         live = turn.scores.filter(stage=Score.Stage.LIVE).first()
-        deep = deep_reading_record(turn=turn, reading=reading) if reading.assessment else None
+        deep = deep_reading_record(turn=turn, reading=reading)
         counts = deep or turn.scores.filter(stage=Score.Stage.DEEP).first() or live
         correction = Correction.objects.create(
             turn=turn,

@@ -178,6 +178,21 @@ def test_the_result_does_not_depend_on_when_the_analysis_ran(wav: Wav) -> None:
     assert outcomes[0]["report"][0] == "final"  # type: ignore[index]
 
 
+def test_the_analysis_leaves_an_answer_with_late_audio_to_its_correction(wav: Wav) -> None:
+    turn = closed_early(wav)
+    audio_comes(turn, wav)
+    assert turns_to_read(turn.interview) == []
+
+
+def test_a_typed_answer_stays_what_was_typed(wav: Wav) -> None:
+    turn = closed_early(wav)
+    Turn.objects.filter(pk=turn.pk).update(input="text", transcript="I typed this instead.")
+    audio_comes(turn, wav)
+    assert corrected(turn).status == "done"
+    kept = Correction.objects.get()
+    assert kept.transcript_before == kept.transcript_after == "I typed this instead."
+
+
 def test_an_incomplete_answer_is_analysed_all_the_same_and_a_person_should_look(wav: Wav) -> None:
     turn = closed_early(wav)
     assert turns_to_read(turn.interview) == [turn]
