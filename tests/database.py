@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import cache
@@ -26,6 +27,7 @@ from django.db import connections
 
 ROOT = Path(__file__).resolve().parent.parent
 MIGRATED_WITHIN_S = 180
+LOCKED_WITHIN_S = 60
 _numbers = itertools.count(1)
 
 
@@ -59,11 +61,22 @@ def no_writes(url: str) -> Iterator[None]:
             yield
             lock.execute("ROLLBACK")
         return
-    tables = ", ".join(sorted({f'"{model._meta.db_table}"' for model in apps.get_models()}))
     with psycopg.connect(url) as held:
-        held.execute(f"LOCK TABLE {tables} IN EXCLUSIVE MODE".encode())
+        _lock_tables(held)
         yield
         held.rollback()
+
+
+def _lock_tables(held: psycopg.Connection) -> None:
+    """Whoever writes meanwhile may meet us in a deadlock; one of the two then gives way, and we insist."""
+    tables = ", ".join(sorted({f'"{model._meta.db_table}"' for model in apps.get_models()}))
+    deadline = time.monotonic() + LOCKED_WITHIN_S
+    while True:
+        try:
+            return held.execute(f"LOCK TABLE {tables} IN EXCLUSIVE MODE".encode()).close()
+        except psycopg.errors.DeadlockDetected:
+            held.rollback()
+            assert time.monotonic() < deadline, "the tables are never free"
 
 
 @cache
