@@ -22,7 +22,7 @@ from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk, MissingWh
 from inference.observe import Observe
 from inference.ports import Engines
 from inference.session import AnswerBrief, AnswerOutcome, AnswerSession
-from inference.transcription import Missing, heard_before
+from inference.transcription import Missing, heard_before, missing_before
 
 logger = logging.getLogger(__name__)
 
@@ -266,11 +266,7 @@ def _brief(
         spoken=setting.language,
         heard=heard,
         heard_to_s=heard[-1].end_s if heard else 0.0,
-        missing=tuple(
-            Missing(event.at_s, event.seconds, event.why)
-            for event in past
-            if isinstance(event, ev.AudioMissing)
-        ),
+        missing=missing_before(past),
         ended=None if ended is None else ended.reason,
     )
 

@@ -260,6 +260,8 @@ def test_other_processes_reach_the_page_through_the_channel_layer(mortal: Server
         page.hello()
         second.hello()
         time.sleep(0.5)  # the groups are joined beside the conversation
+        send(redis_url, person, {"type": "interview.corrected", "turn": 1, "late_s": 3.2})
+        assert page.until("answer.corrected", turn=1)["late_s"] == 3.2
         send(redis_url, person, {"type": "interview.analysis"})
         page.until("analysis.ready")
         send(redis_url, person, {"type": "interview.superseded", "gen": 1})  # its own, or an older one
