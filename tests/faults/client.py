@@ -177,7 +177,8 @@ class LivePage:
         where = "live" if self.link is not None else self.ended or self.stopped or "reconnecting"
         acked = {number: kept.acked for number, kept in self.answers.items()}
         last = [one["type"] for one in self.messages][-6:]
-        return f"page {where}; acked {acked}; closes {self.closes[-4:]}; last heard {last}"
+        tries = [f"{one.outcome} {one.took_s:.1f} s" for one in self.attempts[-4:]]
+        return f"page {where}; acked {acked}; closes {self.closes[-4:]}; tried {tries}; last heard {last}"
 
     # -- coming in ---------------------------------------------------------------------------------------
 

@@ -41,6 +41,12 @@ class Result:
     why: str = ""
     figures: list[str] = field(default_factory=list)
     retried: bool = False
+    log: str = ""
+
+    @property
+    def told(self) -> str:
+        """The exception in one line."""
+        return next((line for line in reversed(self.why.splitlines()) if line.strip()), "")[:600]
 
 
 @dataclass(slots=True)
@@ -153,8 +159,8 @@ def run_one(scenario: Scenario, folder: Path, migrated: Path, options: Options) 
     except Unavailable as exc:
         return Result(scenario.id, "skipped", why=str(exc))
     except BaseException:  # noqa: BLE001 - whatever it was, the runner says it
-        why = f"{traceback.format_exc()}\n{lab.logs()[-LOG_TAIL:]}"
-        return Result(scenario.id, "failed", why=why, figures=lab.figures)
+        log = lab.logs()[-LOG_TAIL:]
+        return Result(scenario.id, "failed", why=traceback.format_exc(), figures=lab.figures, log=log)
     return Result(scenario.id, "passed", figures=lab.figures)
 
 
@@ -168,6 +174,8 @@ async def _run(scenario: Scenario, lab: Lab) -> None:
 def line_of(result: Result, scenario: Scenario) -> str:
     figures = f"  [{', '.join(result.figures)}]" if result.figures else ""
     why = f"  ({result.why})" if result.outcome == "skipped" else ""
+    if result.outcome == "failed":
+        why = f"\n        {result.told}"
     return f"{result.id:<8}{result.outcome:<8}{result.seconds:6.1f} s  {scenario.title}{figures}{why}"
 
 
@@ -175,7 +183,7 @@ def closing_lines(results: Sequence[Result], *, strict: bool) -> tuple[list[str]
     """What is said at the end, and whether the run failed. `strict`: a skipped scenario fails it."""
     failed = [one for one in results if one.outcome == "failed"]
     skipped = [one for one in results if one.outcome == "skipped"]
-    lines = [f"--- {one.id}\n{one.why}" for one in failed]
+    lines = [f"--- {one.id}\n{one.why}\n{one.log}" for one in failed]
     lines += [f"skipped: {one.id} ({one.why})" for one in skipped]
     lines += [f"retried: {one.id} passed alone" for one in results if one.retried and one.outcome == "passed"]
     if strict and skipped:

@@ -216,7 +216,7 @@ async def failed_over(lab: Lab) -> None:
     site = await lab.site()
     other = Site(site.folder, site.plan)
     other.web.log = site.folder / "other-web.log"
-    lab.closing.callback(other.close)
+    site.workers.append(other.web)  # its log counts, and it ends with the site
     await lab.start(other)
     proxy = await lab.proxy(site.port)
     page = await lab.page(site, door=proxy.url, habits=IMPATIENT)
