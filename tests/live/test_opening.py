@@ -22,6 +22,7 @@ async def test_a_page_that_left_meanwhile_locks_nobody_out(tmp_path: Path) -> No
     with pytest.raises(asyncio.CancelledError):
         await waiting
     await asyncio.to_thread(holder.close)
+    await asyncio.sleep(0.3)  # now the lock is the one's who left
     again = await asyncio.to_thread(open_spool, place.spool_folder, 1)
     assert again.epoch == holder.epoch
     again.close()
