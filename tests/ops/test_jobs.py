@@ -11,6 +11,7 @@ from apps.ops.jobs import (
     Lease,
     LeaseLost,
     job_beat,
+    job_claim_ring,
     job_enqueue,
     job_fail,
     job_finish,
@@ -20,6 +21,7 @@ from apps.ops.jobs import (
     job_retry,
     job_time_out,
     jobs_held,
+    jobs_waiting,
 )
 from apps.ops.models import Job
 from apps.ops.steps import Step
@@ -140,6 +142,15 @@ def test_a_job_that_waits_runs_or_is_done_is_not_tried_again() -> None:
     job_finish(lease)
     assert not job_retry(kind="look", subject_id=1)
     assert not job_retry(kind="look", subject_id=2)
+
+
+def test_of_two_who_would_ring_for_a_job_one_does_and_none_for_a_job_that_was_taken() -> None:
+    job = enqueued()
+    assert jobs_waiting(at_most=10) == {job.pk: 0}
+    assert job_claim_ring(job_id=job.pk, rings=0) == job
+    assert job_claim_ring(job_id=job.pk, rings=0) is None
+    leased(job)
+    assert job_claim_ring(job_id=job.pk, rings=1) is None
 
 
 def test_a_fault_is_tried_three_times_and_told_once_without_its_words(
