@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, Page, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from playwright.async_api import Error as PlaywrightError
 
 from tests.pages.visit import ROOT
 
@@ -23,11 +26,16 @@ def playing(recording: Path) -> tuple[str, ...]:
     return (*ALLOWED, f"--use-file-for-fake-audio-capture={recording}%noloop")
 
 
-@asynccontextmanager
-async def chromium(*arguments: str) -> AsyncIterator[Browser]:
+def _executable() -> str:
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         pytest.skip("no Chromium on this machine")
+    return path
+
+
+@asynccontextmanager
+async def chromium(*arguments: str) -> AsyncIterator[Browser]:
+    path = _executable()
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=path, args=[*_ALWAYS, *arguments])
         yield browser
@@ -35,10 +43,35 @@ async def chromium(*arguments: str) -> AsyncIterator[Browser]:
 
 
 @asynccontextmanager
+async def lasting(profile: Path, *arguments: str) -> AsyncIterator[BrowserContext]:
+    """A browser whose profile outlives it, whatever ends it."""
+    path = _executable()
+    async with async_playwright() as playwright:
+        context = await playwright.chromium.launch_persistent_context(
+            profile, executable_path=path, args=[*_ALWAYS, *arguments], locale="en-GB"
+        )
+        yield context
+        with suppress(PlaywrightError):  # it may be dead already
+            await context.close()
+
+
+def kill(profile: Path) -> None:
+    """End every process of the browser with this profile at once, as a crash or an empty battery does."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            arguments = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if f"--user-data-dir={profile}".encode() in arguments:
+            with suppress(ProcessLookupError):
+                os.kill(int(folder.name), signal.SIGKILL)
+
+
+@asynccontextmanager
 async def visitor(
-    browser: Browser, *, width: int = 1280, language: str = "en", scheme: str = "light"
+    browser: Browser, *, width: int = 1280, language: str = "en", scheme: str = "light", torn: bool = False
 ) -> AsyncIterator[Page]:
-    """A page whose script errors and refused resources fail the test."""
+    """A page whose script errors and refused resources fail the test; network errors too unless `torn`."""
     context = await browser.new_context(
         viewport={"width": width, "height": 800 if width > 600 else 844},
         locale={"en": "en-GB", "zh": "zh-CN"}[language],
@@ -51,7 +84,8 @@ async def visitor(
     page.on("console", lambda message: troubles.append(message.text) if message.type == "error" else None)
     yield page
     await context.close()
-    assert not [trouble for trouble in troubles if "404" not in trouble]
+    expected = ("404", "net::ERR", "WebSocket connection", "503", "htmx:") if torn else ("404",)
+    assert not [trouble for trouble in troubles if not any(word in trouble for word in expected)]
 
 
 async def agree(page: Page, site: str, *, interview: str = "en") -> None:

@@ -8,7 +8,7 @@ from pytest_django import Settings
 
 from apps.accounts.models import Organisation
 from apps.interviews.models import Interview, Question, Template
-from tests.pages.visit import consent_to, looks_like_a_model, site
+from tests.pages.visit import consent_to, looks_like_a_model, site, site_server
 
 
 @pytest.fixture(autouse=True)
@@ -38,4 +38,4 @@ def interview(client: Client, practice: Template) -> Interview:
     return consent_to(client, practice)
 
 
-__all__ = ["interview", "practice", "site"]
+__all__ = ["interview", "practice", "site", "site_server"]

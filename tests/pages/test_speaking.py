@@ -49,35 +49,6 @@ async def test_a_spoken_answer_is_written_down_and_scored(
         await shot(page, f"spoken-{language}-{width}")
 
 
-async def test_a_reloaded_page_returns_to_the_question_and_its_words(site: str, model_dir: Path) -> None:
-    async with chromium(*playing(SPEECH)) as browser, visitor(browser) as page:
-        await speak(page, site)
-        await expect(page.locator("#words")).to_contain_text("five engineers", timeout=FEEDBACK_S)
-        question = await page.inner_text("#question")
-        await page.reload()
-        await expect(page.locator("#question")).to_have_text(question, timeout=20_000)
-        await expect(page.locator("#words")).to_contain_text("five engineers", timeout=FEEDBACK_S)
-        await expect(page.locator("#bar")).not_to_have_attribute("data-state", "watch")
-
-
-async def test_a_lost_connection_loses_no_word(site: str, model_dir: Path) -> None:
-    async with chromium(*playing(SPEECH)) as browser, visitor(browser) as page:
-        await speak(page, site)
-        await expect(page.locator("#state")).to_have_text("Listening", timeout=30_000)
-        await page.wait_for_timeout(4_000)
-        await page.context.set_offline(True)
-        await expect(page.locator("#state")).to_have_text("Offline: recording on this device")
-        await page.wait_for_timeout(6_000)
-        await page.context.set_offline(False)
-        await expect(page.locator("#bar")).not_to_have_attribute("data-state", "watch", timeout=15_000)
-        assert await final_score(page) >= 7
-        await page.locator(".earlier-answer summary").click()
-        earlier = page.locator(".earlier-answer p")
-        await expect(earlier).to_contain_text("five engineers")
-        await expect(earlier).to_contain_text("responsible for fixing it")
-        await expect(earlier).to_contain_text("no outage on the next sale day")
-
-
 async def test_an_interview_typed_to_its_end_has_a_report_with_every_answer(
     site: str, model_dir: Path
 ) -> None:
@@ -133,20 +104,6 @@ async def test_done_ends_the_answer_at_once_and_a_quote_plays_its_words(site: st
         played = await audio.evaluate("(audio) => [audio.currentTime, audio.paused, audio.duration]")
         assert played[0] > 0
         assert played[2] > 3
-
-
-async def test_a_second_tab_asks_before_it_takes_over(site: str) -> None:
-    async with chromium(*playing(SPEECH)) as browser, visitor(browser) as page:
-        await speak(page, site)
-        await expect(page.locator("#progress")).to_have_text("Question 1 of 5", timeout=30_000)
-        second = await page.context.new_page()
-        await second.goto(page.url)
-        await expect(second.locator("#strip")).to_contain_text("open in another tab")
-        await expect(page.locator("#state")).not_to_have_text("Stopped")
-        await second.click("#strip-action")
-        await expect(second.locator("#progress")).to_have_text("Question 1 of 5", timeout=30_000)
-        await expect(page.locator("#strip")).to_contain_text("continued in another tab", timeout=30_000)
-        await expect(page.locator("#state")).to_have_text("Stopped")
 
 
 async def test_mute_and_thinking_are_said_in_words(site: str) -> None:

@@ -51,30 +51,55 @@ def consent_to(client: Client, template: Template) -> Interview:
     return interview
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+class Site:
     """The whole site as `runserver` brings it up, with its own database, Redis and worker."""
-    folder = tmp_path_factory.mktemp("site")
-    port = _free_port()
-    unset = {"REDIS_URL", "DATABASE_URL", "LLM_URLS", "LLM_MODEL", "ALLOWED_ORIGINS", "RUN_MAIN"}
-    env = {name: value for name, value in os.environ.items() if name not in unset}
-    if speech_model().folder is None:
-        env["ASR_MODEL"] = looks_like_a_model(folder / "deaf")
-    env |= {"VAR_DIR": str(folder), "MODELS_DIR": str(settings.MODELS_DIR), "DEBUG": "1"}
-    env |= site_environment(folder)
-    manage = [sys.executable, str(ROOT / "manage.py")]
-    for command in (["migrate", "-v", "0"], ["demo"]):
-        subprocess.run([*manage, *command], env=env, check=True, capture_output=True, timeout=120)
-    with (folder / "server.log").open("w") as log:
-        server = subprocess.Popen(
-            [*manage, "runserver", "--noreload", f"127.0.0.1:{port}"], env=env, stdout=log, stderr=log
-        )
-    address = f"http://127.0.0.1:{port}"
-    wait_until_served(address + "/readyz", folder / "server.log", server)
-    yield address
-    assert server.poll() is None, (folder / "server.log").read_text()[-4000:]
-    server.send_signal(signal.SIGINT)
-    server.wait(timeout=30)
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = _free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+        unset = {"REDIS_URL", "DATABASE_URL", "LLM_URLS", "LLM_MODEL", "ALLOWED_ORIGINS", "RUN_MAIN"}
+        self._env = {name: value for name, value in os.environ.items() if name not in unset}
+        if speech_model().folder is None:
+            self._env["ASR_MODEL"] = looks_like_a_model(folder / "deaf")
+        self._env |= {"VAR_DIR": str(folder), "MODELS_DIR": str(settings.MODELS_DIR), "DEBUG": "1"}
+        self._env |= site_environment(folder)
+        self._server: subprocess.Popen[bytes] | None = None
+
+    def manage(self, *arguments: str) -> str:
+        command = [sys.executable, str(ROOT / "manage.py"), *arguments]
+        done = subprocess.run(command, env=self._env, check=True, capture_output=True, text=True, timeout=120)
+        return done.stdout
+
+    def start(self) -> None:
+        log = self.folder / "server.log"
+        command = ["runserver", "--noreload", f"127.0.0.1:{self.port}"]
+        with log.open("a") as out:
+            self._server = subprocess.Popen(
+                [sys.executable, str(ROOT / "manage.py"), *command], env=self._env, stdout=out, stderr=out
+            )
+        wait_until_served(self.address + "/readyz", log, self._server)
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> None:
+        assert self._server is not None
+        assert self._server.poll() is None, (self.folder / "server.log").read_text()[-4000:]
+        self._server.send_signal(how)
+        self._server.wait(timeout=60)
+
+
+@pytest.fixture(scope="session")
+def site_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    served = Site(tmp_path_factory.mktemp("site"))
+    served.manage("migrate", "-v", "0")
+    served.manage("demo")
+    served.start()
+    yield served
+    served.stop()
+
+
+@pytest.fixture
+def site(site_server: Site) -> str:
+    return site_server.address
 
 
 def wait_until_served(url: str, log: Path, server: subprocess.Popen[bytes]) -> None:

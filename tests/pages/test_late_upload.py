@@ -1,0 +1,89 @@
+"""Sound that a closed page left on the device reaches the server from the report, also after the interview is over."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from playwright.async_api import expect
+
+from apps.interviews.models import Interview
+from tests.faults.proxy import Proxy
+from tests.pages.browser import SPEECH, chromium, playing, shot, speak, visitor
+from tests.pages.captured import WORDS_S, Captured, all_saved, interview_of, kept_s, recording_of
+from tests.pages.visit import Site
+
+pytestmark = pytest.mark.browser
+
+EXPIRE = """
+from apps.interviews.models import Interview
+from apps.live.expiry import interview_expired
+assert interview_expired(Interview.objects.get(public_id="{interview}").pk)
+"""
+KEPT = """async () => {
+  const { interviewsKept } = await import("/static/js/store.js");
+  return (await interviewsKept()).length;
+}"""
+
+
+@pytest.mark.model
+async def test_the_rest_of_a_recording_is_sent_after_the_interview_is_over(
+    site_server: Site, model_dir: Path
+) -> None:
+    captured = Captured()
+    async with (
+        Proxy(site_server.port) as proxy,
+        chromium(*playing(SPEECH)) as browser,
+        visitor(browser, torn=True) as page,
+    ):
+        await captured.listen(page.context)
+        await speak(page, proxy.url)
+        await all_saved(page)
+        interview = await interview_of(page)
+        proxy.hole(on=True)
+        await kept_s(page, 1)
+        before = len(captured.frames)
+        await kept_s(page, 9)
+        later = await page.context.new_page()
+        await page.close()
+        proxy.hole(on=False)
+        site_server.manage("shell", "-c", EXPIRE.format(interview=interview))
+        await later.goto(proxy.url)
+        sent = "The rest of your recording was sent."
+        await expect(later.locator("#late")).to_have_text(sent, timeout=WORDS_S)
+        await shot(later, "late-landing")
+        pcm = await recording_of(later, interview)
+        head, end = captured.run_in(pcm)
+        assert captured.length(head, end) == len(pcm)
+        assert end >= before
+        assert await later.evaluate(KEPT) == 0
+
+
+@pytest.mark.django_db
+def test_the_report_sends_the_rest_of_its_own_recording(client: Client, interview: Interview) -> None:
+    interview.status, interview.finished_at = Interview.Status.FINISHED, timezone.now()
+    interview.save()
+    for url in (f"/interviews/{interview.public_id}/report/", "/"):
+        page = client.get(url).content.decode()
+        assert "js/late_upload.js" in page
+        assert re.search(rf'id="late"[^>]*data-finished="{interview.public_id.hex} ?"', page)
+
+
+@pytest.mark.model
+async def test_a_deleted_interview_leaves_nothing_on_the_device(site_server: Site, model_dir: Path) -> None:
+    async with chromium(*playing(SPEECH)) as browser, visitor(browser) as page:
+        await speak(page, site_server.address)
+        await all_saved(page)
+        assert await page.evaluate(KEPT) == 1
+        await page.click("#finish")
+        await page.click("#finish-dialog a")
+        await page.click("button.danger")
+        await expect(page.locator(".messages")).to_contain_text("deleted")
+        for _ in range(100):
+            if await page.evaluate(KEPT) == 0:
+                return
+            await page.wait_for_timeout(200)
+        raise AssertionError("frames of a deleted interview stay on the device")
