@@ -31,7 +31,7 @@ SPOKEN = speech(1.5) + silence(0.5)
 def mortal(database: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A web process that tests may kill; each finds it running."""
     folder = tmp_path_factory.mktemp("var")
-    running = Server(folder, database, ANSWER, IDLE_S="2", REDIS_URL=redis_url).start()
+    running = Server(folder, database, ANSWER, IDLE_S="4", REDIS_URL=redis_url).start()
     yield running
     running.stop()
 
@@ -146,7 +146,7 @@ def test_a_page_that_falls_silent_is_suspended_and_comes_back(mortal: Server) ->
         page.hello()
         page.stream(speech(0.3))
         page.acked(2)
-        for _ in range(6):
+        for _ in range(10):
             page.say(type="heartbeat")
             time.sleep(0.5)
         assert "session.ended" not in page.types()
@@ -181,9 +181,9 @@ def test_an_unusable_spool_folder_is_an_error_the_page_may_retry(mortal: Server)
         page.hello()
 
 
-def test_a_locked_database_delays_the_rows_and_loses_nothing(mortal: Server, database: str) -> None:
+def test_a_locked_database_delays_the_rows_and_loses_nothing(server: Server, database: str) -> None:
     person = Person(questions=1)
-    with Page(mortal, person) as page:
+    with Page(server, person) as page:
         page.hello()
         page.until("answer.opened")
         with no_writes(database):
