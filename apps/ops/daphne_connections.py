@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +93,10 @@ class BoundedTransport(_Transport):  # type: ignore[misc]
             logger.warning("a socket left %d bytes unread; cut off", self.unsent)
             self.cut("unsent")
 
-    def writeSomeData(self, data: bytes) -> int | BaseException:  # noqa: N802 - Twisted's name
+    def writeSequence(self, parts: Iterable[bytes]) -> None:  # noqa: N802 - Twisted's name
+        self.write(b"".join(parts))
+
+    def writeSomeData(self, data: bytes) -> int | BaseException:  # noqa: N802
         sent: int | BaseException = super().writeSomeData(data)
         if isinstance(sent, int) and sent > 0:
             self._moved_at = time.monotonic()

@@ -76,7 +76,7 @@ async def open_files(receive: Any, send: Any) -> None:
 
 async def chatter(receive: Any, send: Any) -> None:
     while True:
-        await send({"type": "websocket.send", "bytes": BLOCK})
+        await send({"type": "websocket.send", "bytes": bytes(bytearray(BLOCK))})
         await asyncio.sleep(0.001)
 
 
@@ -109,8 +109,9 @@ async def count_body(receive: Any, send: Any) -> None:
 
 async def stream(receive: Any, send: Any) -> None:
     await send({"type": "http.response.start", "status": 200})
-    for _ in range(STREAMED_BYTES // len(BLOCK)):
-        await send({"type": "http.response.body", "body": BLOCK, "more_body": True})
+    for number in range(STREAMED_BYTES // len(BLOCK)):
+        block = number.to_bytes(4) + BLOCK[4:]  # each takes memory of its own
+        await send({"type": "http.response.body", "body": block, "more_body": True})
     await send({"type": "http.response.body"})
     gone["stream"] += 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from twisted.internet import testing
 from twisted.internet.protocol import Protocol
 
 from apps.ops.daphne_connections import STEPS_A_TURN, BoundedProtocol, BoundedTransport
+from apps.ops.descriptors import Descriptors
 from tests.ops.flooded import UPGRADE, masked
 
 twisted: Any = testing  # typed by halves
@@ -120,10 +122,31 @@ def test_a_reader_is_late_only_from_when_something_waits(
     ours.write(b"a")
     ours.doWrite()
     assert not ours.unread(now, limit_s=8)
-    ours.write(b"b")
+    ours.write(bytes(1 << 23))
     assert not ours.unread(now + 8, limit_s=8)
     assert ours.unread(now + 9, limit_s=8)
     now += 9
     theirs.recv(1 << 20)
     ours.doWrite()
-    assert not ours.unread(now, limit_s=8)
+    assert ours.unsent
+    assert not ours.unread(now, limit_s=8)  # it took something
+
+
+def test_connections_accepted_at_once_count_before_descriptors_are_counted_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 1_000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 4_096), hard))
+    try:
+        descriptors = Descriptors()
+        assert not descriptors.few
+        for _ in range(4_096):
+            descriptors.accepted()
+        assert descriptors.few
+        assert descriptors.nearly_none
+        now += 1
+        assert not descriptors.few
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

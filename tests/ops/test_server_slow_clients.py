@@ -103,10 +103,11 @@ def test_a_client_that_does_not_read_its_answer_is_cut(server: Flooded) -> None:
     assert server.memory_mb() - before_mb < 20
 
 
-def test_a_long_answer_waits_for_its_reader_and_arrives_whole(server: Flooded) -> None:
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])  # the second comes in chunks
+def test_a_long_answer_waits_for_its_reader_and_arrives_whole(server: Flooded, version: bytes) -> None:
     before_mb = server.memory_mb()
     with server.dial(takes_bytes=65_536) as client:
-        client.sendall(b"GET /stream HTTP/1.0\r\nHost: x\r\n\r\n")
+        client.sendall(b"GET /stream HTTP/%s\r\nHost: x\r\nConnection: close\r\n\r\n" % version)
         received, reads, highest_mb = 0, 0, 0.0
         while block := client.recv(1 << 20):
             received, reads = received + len(block), reads + 1

@@ -52,7 +52,10 @@ class Command(PlainCommand, DaphneCommand):  # type: ignore[misc]
 
     def _serve(self) -> None:
         self.check()
-        BoundedServer(
+        server = BoundedServer(
             get_default_application(),
             endpoints=build_endpoint_description_strings(host=self.addr, port=int(self.port)),
-        ).run()
+        )
+        server.run()
+        if server.failed_to_listen:
+            raise CommandError(f"Cannot listen on port {self.port}: {server.failed_to_listen}")
