@@ -165,7 +165,6 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if self._life is not None:
             self._life.cancel()
             await asyncio.gather(self._life, return_exceptions=True)
-        self._depart()  # a life cancelled before it began has not
 
     async def _live(self) -> None:
         """The whole life of an accepted socket; closes it with the right code at its end."""

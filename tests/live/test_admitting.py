@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.db import InterfaceError, OperationalError
 
 from apps.live import consumers, process, registry
 from apps.live.close_codes import CloseCode, Refused
+from apps.live.conductor import Conductor
+from apps.live.consumers import LiveConsumer
 from apps.live.registry import Registry
 from apps.live.spool import SpoolBusyError
 from tests.live.here import NearPage, Statements
@@ -39,7 +42,7 @@ def test_what_is_away_sends_the_page_off_to_try_again(
 
     monkeypatch.setattr(consumers, "admitted", fail)
     assert closed_with(Person()) == CloseCode.ERROR
-    assert "Traceback" not in caplog.text
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 def test_a_welcome_that_takes_too_long_is_given_up(
@@ -57,6 +60,22 @@ def test_a_welcome_that_takes_too_long_is_given_up(
 def test_a_page_that_is_gone_before_it_was_seen_leaves_nothing(statements: Statements) -> None:
     asyncio.run(NearPage(Person()).leave_at_once())
     assert process.live_sockets.sockets() == []
+
+
+class Silent:
+    """As much of a conductor as a tick needs."""
+
+    def tick(self) -> None: ...
+
+
+async def test_the_echo_of_a_heartbeat_tells_the_outbox_how_far_the_page_is() -> None:
+    consumer = LiveConsumer()
+    consumer._conductor = cast(Conductor, Silent())
+    consumer.tick(1.0)
+    beat = json.loads(await consumer._outbox.take())
+    await asyncio.sleep(0.001)
+    consumer._receive(None, json.dumps({"type": "heartbeat", "n": beat["n"]}))
+    assert consumer._outbox.rtt_s > 0
 
 
 async def test_an_older_socket_that_does_not_let_go_sends_the_newer_one_off(

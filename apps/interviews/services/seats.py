@@ -84,12 +84,13 @@ def resume_allowed(*, interview: Interview, raw: str) -> bool:
 def seat_take(*, interview: Interview, resume: str = "") -> tuple[Seat, str]:
     """Take the interview over: from now on older sockets may not write. The first hello starts it.
 
-    One statement raises the generation, uses `resume` up and puts a new token in its place, which is
-    returned. Raises TicketRefused when another socket was quicker with it, InterviewGone.
+    One statement raises the generation as it was read and puts a new token in the place of the old one; so
+    each token has one winner. Returns the new one. Raises TicketRefused when another socket was quicker
+    with `resume`, InterviewGone.
     """
     for _ in range(TAKE_ATTEMPTS):
         raw = secrets.token_urlsafe(32)
-        if _taken(interview, resume, raw):
+        if _taken(interview, raw):
             return Seat(interview.pk, interview.generation + 1), raw
         try:
             interview.refresh_from_db(fields=_SEAT_FIELDS)
@@ -126,7 +127,7 @@ def seated(seat: Seat) -> Iterator[Interview]:
         yield interview
 
 
-def _taken(interview: Interview, resume: str, raw: str) -> bool:
+def _taken(interview: Interview, raw: str) -> bool:
     """Whether the row is still as it was read, and ours from now on."""
     now = timezone.now()
     changes: dict[str, object] = {
@@ -138,8 +139,6 @@ def _taken(interview: Interview, resume: str, raw: str) -> bool:
     if interview.status == Interview.Status.NOTICE:
         changes |= {"status": Interview.Status.LIVE, "started_at": now}
     mine = Interview.objects.filter(pk=interview.pk, generation=interview.generation)
-    if resume:
-        mine = mine.filter(resume_hash=_hashed(resume))
     return bool(mine.update(**changes))
 
 
