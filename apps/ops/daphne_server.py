@@ -161,7 +161,6 @@ class BoundedServer(Server):  # type: ignore[misc]
         return self._short
 
     async def _stop_in_order(self) -> None:
-        self._stopping = True
         for port in self._ports:
             port.stopListening()
         await asyncio.gather(tell_stopping(self.limits.drain_s), self._answer_requests())

@@ -51,8 +51,9 @@ class Flooded:
     def __str__(self) -> str:
         quiet_ms, flooded_ms = self.quiet_p95_s * 1_000, self.flooded_p95_s * 1_000
         return (
-            f"g7 flood: {self.clients} clients, ACK p95 {quiet_ms:.0f} ms quiet, {flooded_ms:.0f} ms flooded; "
-            f"RSS {self.rss_mb:.0f} MB, grown by {self.grown_mb:+.1f} MB ({self.quiet_grown_mb:+.1f} MB quiet); "
+            f"g7 flood: {self.clients} clients; "
+            f"ACK p95 {quiet_ms:.0f} ms quiet, {flooded_ms:.0f} ms flooded; RSS {self.rss_mb:.0f} MB, "
+            f"grown by {self.grown_mb:+.1f} MB ({self.quiet_grown_mb:+.1f} MB quiet); "
             f"{self.sent_mb:.0f} MB came in over {self.connections} connections; "
             f"{self.frames} frames of the others, {self.complaints} complaints"
         )
