@@ -82,6 +82,11 @@ class Process:
     def memory_mb(self) -> float:
         return _status(self.pid, "VmRSS") / 1024
 
+    def cpu_s(self) -> float:
+        """Seconds of processor time so far, of all its threads."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def threads(self) -> int:
         return _status(self.pid, "Threads")
 

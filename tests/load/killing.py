@@ -1,0 +1,94 @@
+"""G3 and G4: the web process is killed while many speak; all come back, nothing is lost, each answer has one score."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tests.load.microphones import Acks, speaking
+from tests.load.streams import _hand_in
+
+if TYPE_CHECKING:
+    from tests.faults.client import LivePage
+    from tests.faults.lab import Lab
+    from tests.faults.site import Site
+
+BACK_WITHIN_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Killed:
+    """Outages count from the moment the server listens again until the page's next welcome."""
+
+    name: str
+    clients: int
+    kills: int
+    resumed: int
+    outage_p50_s: float
+    outage_p95_s: float
+    outage_max_s: float
+    start_s: float
+    findings: tuple[str, ...]
+
+    def holds(self, p95_s: float, max_s: float) -> bool:
+        all_back = self.resumed == self.clients * self.kills
+        return all_back and not self.findings and self.outage_p95_s <= p95_s and self.outage_max_s <= max_s
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {self.clients} clients, {self.kills} kills, {self.resumed} resumed; outage "
+            f"p50 {self.outage_p50_s:.2f} s, p95 {self.outage_p95_s:.2f} s, max {self.outage_max_s:.2f} s "
+            f"(the server takes {self.start_s:.1f} s to listen); "
+            f"{len(self.findings)} findings{''.join(chr(10) + '  ' + line for line in self.findings[:8])}"
+        )
+
+
+async def killing(
+    lab: Lab, name: str, *, clients: int, kills: int, every_s: float, frames: int = 2
+) -> Killed:
+    from tests.faults.invariants import findings
+
+    site = await lab.site(environment={"LOG_LEVEL": "WARNING"})
+    pages = await lab.pages_of(site, clients)
+    outages: list[float] = []
+    starts: list[float] = []
+    async with speaking(pages, Acks(), frames):
+        for _ in range(kills):
+            await asyncio.sleep(every_s / 2)
+            outages += await _killed_and_back(lab, site, pages)
+            starts.append(site.outer_s)
+            await asyncio.sleep(every_s / 2)
+    await _hand_in(lab, pages)
+    outages.sort()
+    return Killed(
+        name=name,
+        clients=clients,
+        kills=kills,
+        resumed=len(outages),
+        outage_p50_s=outages[len(outages) // 2],
+        outage_p95_s=outages[int(len(outages) * 0.95)],
+        outage_max_s=outages[-1],
+        start_s=max(starts),
+        findings=tuple(await findings(lab)),
+    )
+
+
+async def _killed_and_back(lab: Lab, site: Site, pages: Sequence[LivePage]) -> list[float]:
+    before = [len(page.welcomes) for page in pages]
+    site.web.kill()
+    await lab.start(site)
+    listening = time.monotonic()
+
+    def back() -> bool:
+        return all(len(page.welcomes) > count for page, count in zip(pages, before, strict=True))
+
+    await lab.until(back, BACK_WITHIN_S)
+    return [max(0.0, _welcomed_at(page) - listening) for page in pages]
+
+
+def _welcomed_at(page: LivePage) -> float:
+    latest = next(attempt for attempt in reversed(page.attempts) if attempt.outcome == "welcome")
+    return latest.began + latest.took_s
