@@ -36,7 +36,7 @@ from apps.live.messages import (
     Thinking,
     Welcome,
 )
-from apps.live.opening import spool_found, turn_begun
+from apps.live.opening import forget_kept, spool_found, turn_begun
 from apps.live.outbox import Outgoing
 from apps.live.recorder import Kept, Place, Verdict, verdict_record
 from apps.live.rows import in_database, insist
@@ -77,6 +77,7 @@ class Conductor:
         self._ended = state.ended
         closed = [turn for turn in state.course.asked if turn.status != "open"]
         self._committed = {turn.number: turn.sha256 for turn in closed if turn.audio_complete}
+        await asyncio.to_thread(forget_kept, self._place, self._committed)
         await self._late.offer(turn for turn in closed if not turn.audio_complete)
         step = next_step(state.course)
         announced: Sequence[ev.Event] = ()
