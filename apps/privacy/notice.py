@@ -79,6 +79,9 @@ _EN = (
         "How long it is kept",
         (
             "Until you or the organisation deletes it. Nothing is deleted automatically.",
+            "Until the server has an answer whole, your browser keeps an encrypted copy of its sound, so "
+            "that a lost connection loses nothing. The key is not kept with it. The copy goes as soon as the "
+            "server has the answer; what is left of it goes when you open this site a day later or more.",
             "You can delete the interview at any time, during it too: recording, words, scores and report "
             "are erased at once and cannot be brought back.",
         ),
@@ -130,6 +133,8 @@ _ZH = (
         "保存多久",
         (
             "保存到你或该组织删除为止，不会自动删除。",
+            "在服务器完整收到一个回答之前，浏览器会加密保存一份录音，断网时也不会丢失；密钥不和它放在一起。"
+            "服务器收到后这份录音立即删除；万一有剩余，一天以后再次打开本站时清除。",
             "你随时可以删除这次面试，面试进行中也可以：录音、文字、分数和报告会立即清除，无法恢复。",
         ),
     ),

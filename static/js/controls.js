@@ -1,6 +1,7 @@
 // The buttons and keys of the interview page: what each does now, how it is named and whether it can be used.
 import { part, say } from "./catalog.js";
 
+const STOPPED = ["superseded", "refused", "finished", "gone"];
 const ANSWERING = ["open", "speaking", "paused", "thinking"];
 
 /**
@@ -46,10 +47,11 @@ export function answering(facts) {
 export function showControls(facts) {
   const open = answering(facts);
   part("time-left").hidden = facts.typing;
-  disable("done", !open);
+  disable("done", !open || STOPPED.includes(facts.link));
   disable("think", !open || facts.typing || !facts.microphone);
   disable("skip", !open);
   disable("mute", facts.typing || !facts.microphone);
+  disable("type", STOPPED.includes(facts.link));
   press("mute", facts.muted);
   press("think", facts.turn === "thinking");
   press("type", facts.typing);

@@ -81,8 +81,13 @@ export class LivePage {
     addEventListener("pagehide", () => this.microphone.stop());
     addEventListener("pageshow", ({ persisted }) => persisted && location.reload()); // it let go of everything
     this.show();
-    if (await this.seat.take()) this.connect();
-    else this.strip("elsewhere", { continue_here: () => this.takeOver(), stay_there: () => this.stay() });
+    if (await this.seat.take()) {
+      this.connect();
+      return;
+    }
+    this.facts.link = "superseded";
+    this.show();
+    this.strip("elsewhere", { continue_here: () => this.takeOver(), stay_there: () => this.stay() });
   }
 
   connect() {
@@ -100,9 +105,7 @@ export class LivePage {
 
   /** The other tab keeps the interview. */
   stay() {
-    this.facts.link = "superseded";
     this.strip("stayed", { continue_here: () => this.takeOver() });
-    this.show();
   }
 
   /** Another tab of this browser goes on: at once there is only one that records and writes. */

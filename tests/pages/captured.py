@@ -40,7 +40,7 @@ class Captured:
         self.frames.append(base64.b64decode(frame))
 
     def run_in(self, pcm: bytes, start: int = 0, first: int = 0, stop: int | None = None) -> tuple[int, int]:
-        """The frames that stand in `pcm` from `start` on without hole or repeat; looks from `first` to `stop`."""
+        """The frames from `first` to `stop` that stand in `pcm` from `start` on, without hole or repeat."""
         frames = self.frames[:stop]
         head = next(
             (index for index in range(first, len(frames)) if pcm.startswith(self._from(index), start)),
@@ -57,7 +57,7 @@ class Captured:
         return sum(len(frame) for frame in self.frames[head:end])
 
     def _from(self, index: int) -> bytes:
-        """Enough to be found only where it belongs: silence repeats, half a second of it with noise does not."""
+        """Enough to be found only where it belongs: one frame of silence is like another."""
         return b"".join(self.frames[index : index + 5])
 
 

@@ -1,4 +1,4 @@
-"""Sound that a closed page left on the device reaches the server from the report, also after the interview is over."""
+"""Sound that a closed page left on the device reaches the server later, or is erased with the interview."""
 
 from __future__ import annotations
 

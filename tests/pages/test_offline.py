@@ -1,4 +1,4 @@
-"""The network goes in mid answer, the browser dies: what was said is on the device and reaches the server whole."""
+"""The network goes in mid answer, the browser dies: what was said reaches the server whole."""
 
 from __future__ import annotations
 

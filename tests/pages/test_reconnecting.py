@@ -1,19 +1,23 @@
-"""A page comes back by itself: from a silent line, a restarted server, a reload; what it missed is fetched again."""
+"""A page comes back by itself from a silent line, a restarted server, a reload; what it missed is fetched."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from pathlib import Path
 
 import pytest
 from playwright.async_api import Page, Route, expect
 
+from apps.live.close_codes import CloseCode
 from tests.faults.proxy import Proxy
 from tests.pages.browser import SPEECH, agree, chromium, playing, shot, speak, visitor
 from tests.pages.captured import SHORT_S, WORDS_S, Captured, all_saved, interview_of, recording_of
+from tests.pages.test_look import QUESTION, ScriptedServer
 from tests.pages.visit import Site
 
-pytestmark = [pytest.mark.browser, pytest.mark.model]
+pytestmark = pytest.mark.browser
 
 
 async def is_whole(page: Page, captured: Captured) -> None:
@@ -24,6 +28,7 @@ async def is_whole(page: Page, captured: Captured) -> None:
     assert captured.length(head, end) == len(pcm)
 
 
+@pytest.mark.model
 async def test_a_line_that_died_without_a_word_is_found_and_replaced(
     site_server: Site, model_dir: Path
 ) -> None:
@@ -43,6 +48,7 @@ async def test_a_line_that_died_without_a_word_is_found_and_replaced(
         await is_whole(page, captured)
 
 
+@pytest.mark.model
 async def test_a_restarted_server_costs_no_word_and_no_reload(site_server: Site, model_dir: Path) -> None:
     captured = Captured()
     async with chromium(*playing(SPEECH)) as browser, visitor(browser, torn=True) as page:
@@ -64,6 +70,7 @@ async def seconds_left(page: Page) -> int:
     return int(minutes) * 60 + int(seconds)
 
 
+@pytest.mark.model
 async def test_a_reloaded_page_returns_to_the_question_its_words_and_its_second(
     site: str, model_dir: Path
 ) -> None:
@@ -104,3 +111,85 @@ async def test_what_a_report_missed_while_the_network_was_away_is_fetched_again(
         await expect(page.locator("[hx-get]")).to_have_count(0, timeout=WORDS_S)
         await expect(page.locator(".overall")).to_be_visible()
         await shot(page, "report-after-a-gap")
+
+
+class ResumingServer(ScriptedServer):
+    """Hands out a new resume token with each welcome, and lets `refused` hellos in no more."""
+
+    def __init__(self) -> None:
+        super().__init__("en")
+        self.hellos: list[str] = []
+        self.echoed: list[int] = []
+        self.refused = 0
+
+    def heard(self, message: str | bytes) -> None:
+        said = json.loads(message) if isinstance(message, str) else {}
+        if said.get("type") == "heartbeat" and "n" in said:
+            self.echoed.append(said["n"])
+        if said.get("type") != "hello":
+            super().heard(message)
+            return
+        self.hellos.append(said.get("resume", "ticket"))
+        if self.refused:
+            self.refused -= 1
+            self.closing = asyncio.ensure_future(self.close(CloseCode.UNAUTHENTICATED))
+        else:
+            self.tell({**self.welcome(), "resume_token": f"token {len(self.hellos)}"})
+            if len(self.hellos) == 1:
+                self.say({"type": "question.asked", **self.question})
+                self.say({"type": "answer.opened", "turn": 1})
+
+    async def close(self, code: CloseCode) -> None:
+        assert self.route is not None
+        await self.route.close(code=int(code))
+
+
+async def says(page: Page, server: ResumingServer, hellos: list[str]) -> None:
+    for _ in range(300):
+        if server.hellos == hellos:
+            return
+        await page.wait_for_timeout(100)
+    raise AssertionError(server.hellos)
+
+
+async def test_a_page_comes_back_with_its_token_and_only_once_more_with_a_ticket(site: str) -> None:
+    server = ResumingServer()
+    async with chromium(*playing(SPEECH)) as browser, visitor(browser, torn=True) as page:
+        await page.route_web_socket("**/ws/**", server.connected)
+        await speak(page, site)
+        await expect(page.locator("#question")).to_have_text(QUESTION["en"])
+        server.tell({"type": "heartbeat", "n": 7})
+        await server.close(CloseCode.ERROR)
+        await says(page, server, ["ticket", "token 1"])
+        server.tell({"type": "drain", "spread_ms": 300})
+        await server.close(CloseCode.RESTART)
+        await says(page, server, ["ticket", "token 1", "token 2"])
+        server.refused = 1
+        await server.close(CloseCode.IDLE)
+        await says(page, server, ["ticket", "token 1", "token 2", "token 3", "ticket"])
+        await expect(page.locator("#bar")).not_to_have_attribute("data-state", "watch")
+        server.refused = 2
+        await server.close(CloseCode.IDLE)
+        await expect(page.locator("#strip")).to_contain_text("ended this connection", timeout=SHORT_S)
+        assert server.hellos[5:] == ["token 5", "ticket"]
+        assert server.echoed == [7]
+
+
+async def test_what_is_missing_is_said_where_it_is_missing_and_a_correction_is_told(site: str) -> None:
+    server = ScriptedServer("en")
+    async with chromium(*playing(SPEECH)) as browser, visitor(browser) as page:
+        await page.route_web_socket("**/ws/**", server.connected)
+        await speak(page, site)
+        await expect(page.locator("#question")).to_have_text(QUESTION["en"])
+        for number, (text, start_s) in enumerate((("Before it.", 0.5), ("After it.", 4.0)), start=1):
+            heard = {"utterance": number, "text": text, "start_s": start_s, "end_s": start_s + 1}
+            server.say({"type": "transcript.final", "turn": 1, **heard})
+        server.say({"type": "audio.missing", "turn": 1, "at_s": 2.0, "seconds": 3.2, "why": "lost"})
+        words = "Before it. [audio missing 3.2 s] After it."
+        await expect(page.locator("#words")).to_contain_text(words)
+        await shot(page, "missing")
+        server.say({**server.question, "type": "question.asked", "turn": 2})
+        await expect(page.locator(".earlier-answer p")).to_have_text(words)
+        server.say({"type": "answer.corrected", "turn": 1, "late_s": 3.2})
+        await page.click(".earlier-answer summary")
+        await expect(page.locator(".corrected")).to_contain_text("3.2 s of your recording arrived later")

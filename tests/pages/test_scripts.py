@@ -338,6 +338,41 @@ async def test_leftovers_are_forgotten_after_a_day(page: Page) -> None:
     """, interview="old") == 0  # fmt: skip
 
 
+async def test_the_page_never_says_that_it_records_when_it_does_not(page: Page) -> None:
+    common = {"problem": None, "device": "", "typing": False, "turn": "speaking"}
+    cases = [
+        {"microphone": microphone, "muted": muted, "full": full, "kept": kept, "link": link, **common}
+        for microphone in (True, False)
+        for muted in (True, False)
+        for full in (True, False)
+        for kept in (True, False)
+        for link in ("offline", "reconnecting")
+    ]
+    said = await run(page, "status", "return a.map((facts) => m.stateKey(facts));", cases)
+    for facts, key in zip(cases, said, strict=True):
+        recording = facts["microphone"] and not facts["muted"] and not facts["full"]
+        assert (key in {"state_offline", "state_offline_in_page", "state_reconnecting"}) == recording
+        assert key != "state_offline" or facts["kept"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "kind"),
+    [
+        ({}, "truth_saved"),
+        ({"savedAtMs": 0}, ""),
+        ({"live": False, "unsavedMs": 300}, "truth_kept"),
+        ({"live": False, "unsavedMs": 300, "kept": False}, "truth_kept_in_page"),
+        ({"unsavedMs": 300}, "truth_saved"),
+        ({"unsavedMs": 12_000, "missingMs": 3_000}, "truth_sending"),
+        ({"missingMs": 3_000}, "truth_missing"),
+        ({"full": True, "live": False, "unsavedMs": 30_000}, "truth_full"),
+    ],
+)
+async def test_one_line_says_what_is_safe(page: Page, changed: dict[str, object], kind: str) -> None:
+    calm = {"live": True, "kept": True, "full": False, "unsavedMs": 0, "missingMs": 0, "savedAtMs": 1}
+    assert await run(page, "truth", "return m.truthKind(a);", {**calm, **changed}) == kind
+
+
 async def test_back_off_has_jitter_and_a_ceiling(page: Page) -> None:
     waits = await run(page, "socket", "return Array.from({ length: 400 }, (_, i) => m.backoffMs(i % 40));")
     assert min(waits) / 1000 >= 0.1

@@ -61,6 +61,16 @@ async def test_the_bar_keeps_its_height_whatever_it_says(site: str, language: st
         )
         assert len(states) > 10
         heights = {}
+        truths = await page.evaluate(
+            "() => Object.entries(JSON.parse(document.getElementById('page-text').textContent))"
+            ".filter(([key]) => key.startsWith('truth_'))"
+            ".map(([, text]) => text.replaceAll(/{.*?}/g, '12:34:56'))"
+        )
+        assert len(truths) > 5
+        for text in truths:
+            await page.evaluate("text => { document.getElementById('saved').textContent = text; }", text)
+            heights[text] = await height_of_bar(page)
+            assert await overflow(page) == 0
         for text in states:
             await page.evaluate("text => { document.getElementById('state').textContent = text; }", text)
             heights[text] = await height_of_bar(page)

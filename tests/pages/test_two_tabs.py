@@ -1,4 +1,4 @@
-"""One interview in two tabs: the second asks, one alone records and writes, and a crashed tab holds nothing."""
+"""One interview in two tabs: the second asks, one alone records, and a crashed tab holds nothing."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def site_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     served.stop()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def site(site_server: Site) -> str:
     return site_server.address
 
