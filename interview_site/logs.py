@@ -11,6 +11,8 @@ import traceback
 from types import TracebackType
 from typing import Any
 
+from django.db.utils import OperationalError
+
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 OURS = {"apps", "inference", "interview_site"}  # these word their own errors
 TASK_CONTENT = {"args", "kwargs", "exc", "return_value", "traceback"}
@@ -21,6 +23,10 @@ class LineFormatter(logging.Formatter):
         if record.name.split(".")[0] not in OURS:
             record = logging.makeLogRecord(record.__dict__)  # other handlers keep theirs
             record.args = _without_content(record.args)
+        if record.name == "django.request" and isinstance(
+            (record.exc_info or (None, None))[1], OperationalError
+        ):
+            return super().format(_database_away(record))
         if record.name == "asyncio":  # its further lines are the reprs of tasks and their exceptions
             record.msg, record.args = record.getMessage().partition("\n")[0], ()
         return super().format(record)
@@ -31,6 +37,14 @@ class LineFormatter(logging.Formatter):
             lines += traceback.format_tb(error.__traceback__)
             lines.append(f"{_kind(error)}\n")
         return "".join(lines).rstrip()
+
+
+def _database_away(record: logging.LogRecord) -> logging.LogRecord:
+    """The visitor was told to come back soon: an outage, not a fault of ours that a trace would explain."""
+    told = logging.makeLogRecord(record.__dict__)
+    told.msg, told.args = "Service Unavailable: the database does not answer", ()
+    told.exc_info = told.exc_text = None
+    return told
 
 
 def _without_content(args: Any) -> Any:

@@ -46,7 +46,7 @@ class Result:
     @property
     def told(self) -> str:
         """The exception in one line."""
-        return next((line for line in reversed(self.why.splitlines()) if line.strip()), "")[:600]
+        return " ".join(self.why.partition("\nAssertionError: ")[2].split())[:400] or self.why[-200:]
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
+from django.db import OperationalError
 
 from interview_site.logs import LineFormatter
 
@@ -35,6 +36,11 @@ def test_a_traceback_names_its_errors_and_lines_but_not_their_words(logger: str)
     assert "builtins.KeyError" in shown
     assert "builtins.ValueError" in shown
     assert "in failure" in shown
+
+
+def test_a_database_that_is_away_is_one_line() -> None:
+    shown = line("django.request", "Internal Server Error: %s", "/", error=OperationalError(CANARY))
+    assert shown == "django.request Service Unavailable: the database does not answer"
 
 
 def test_a_librarys_message_with_an_error_in_it_names_its_type_only() -> None:
