@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 
-WORDS_S = 1.0  # what is left for the last log line; after it the kernel ends the process
+WORDS_S = 2.0  # what is left for the last log line; after it the kernel ends the process
 logger = logging.getLogger(__name__)
 
 

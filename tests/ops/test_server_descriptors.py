@@ -19,7 +19,7 @@ DESCRIPTORS = 64
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Flooded]:
-    with Flooded(tmp_path, descriptors=DESCRIPTORS, first_request_s=5.0, keep_alive_s=600.0) as server:
+    with Flooded(tmp_path, descriptors=DESCRIPTORS, first_request_s=10.0, keep_alive_s=600.0) as server:
         yield server
 
 

@@ -24,7 +24,7 @@ HEAD = b"POST /count HTTP/1.1\r\nHost: x\r\n"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flooded]:
     folder = tmp_path_factory.mktemp("slow")
-    with Flooded(folder, first_request_s=3.0, keep_alive_s=3.0, request_s=2.0, unread_s=2.0) as server:
+    with Flooded(folder, first_request_s=5.0, keep_alive_s=5.0, request_s=2.0, unread_s=2.0) as server:
         yield server
 
 

@@ -16,7 +16,7 @@ from apps.ops.daphne_connections import QUEUED_MESSAGES
 from tests.ops.flooded import WITHIN_S, Flooded, closed
 from tests.ops.site import accepts, wait_for
 
-STUCK_S = 3.0  # how long a stuck server may live on in these tests
+STUCK_S = 4.0  # how long a stuck server may live on in these tests
 
 
 def told_to_stop(server: Flooded, number: int = signal.SIGTERM) -> None:
