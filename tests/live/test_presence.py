@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 from django.db import OperationalError
+from django.db.models import QuerySet
 
 from apps.interviews.models import Interview
 from apps.interviews.selectors import Standing
@@ -114,38 +116,28 @@ async def test_one_timer_ticks_every_socket_and_a_broken_one_goes_alone(
     assert fine.ended == []
 
 
+def test_within_one_look_every_page_learns_how_it_stands(server: Server) -> None:
+    held, older, withdrawn, erased = people = [Person() for _ in range(4)]
+    with ExitStack() as closing:
+        pages = [closing.enter_context(Page(server, person)) for person in people]
+        for page in pages:
+            page.hello()
+        beat = beat_of(held)
+        row_of(older).update(generation=7)
+        row_of(withdrawn).update(status="notice", consented_at=None)
+        row_of(erased).delete()
+        assert [page.close_code() for page in pages[1:]] == [4409, 4403, 4403]
+        assert pages[3].of("session.ended")[-1]["reason"] == "deleted"
+        pages[0].until("heartbeat", n=1)
+        pages[0].say(type="heartbeat", n=1)
+        pages[0].say(type="heartbeat")  # a page that does not know which one it answers
+        pages[0].until("heartbeat", n=2)
+        wait_until(lambda: beat_of(held) > beat)
+
+
+def row_of(person: Person) -> QuerySet[Interview]:
+    return Interview.objects.filter(pk=person.interview.pk)
+
+
 def beat_of(person: Person) -> int:
-    return Interview.objects.get(pk=person.interview.pk).beat
-
-
-def test_a_held_interview_beats(server: Server) -> None:
-    person = Person()
-    with Page(server, person) as page:
-        page.hello()
-        first = beat_of(person)
-        wait_until(lambda: beat_of(person) > first)
-
-
-def test_a_page_taken_over_elsewhere_is_told(server: Server) -> None:
-    person = Person()
-    with Page(server, person) as page:
-        gen = page.hello()["gen"]
-        Interview.objects.filter(pk=person.interview.pk).update(generation=gen + 1)
-        assert page.close_code() == 4409
-
-
-def test_a_consent_withdrawn_meanwhile_closes(server: Server) -> None:
-    person = Person()
-    with Page(server, person) as page:
-        page.hello()
-        Interview.objects.filter(pk=person.interview.pk).update(status="notice", consented_at=None)
-        assert page.close_code() == 4403
-
-
-def test_the_server_beats_and_hears_the_echo(server: Server) -> None:
-    with Page(server, Person()) as page:
-        page.hello()
-        assert page.until("heartbeat")["n"] == 1
-        page.say(type="heartbeat", n=1)
-        page.say(type="heartbeat")  # a page that does not know which one it answers
-        assert page.until("heartbeat")["n"] == 2
+    return row_of(person).get().beat

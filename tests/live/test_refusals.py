@@ -134,15 +134,6 @@ def test_without_consent_nothing_starts(server: Server) -> None:
     assert Interview.objects.get(pk=person.interview.pk).status == "notice"
 
 
-def test_a_consent_withdrawn_meanwhile_closes_within_a_heartbeat(server: Server) -> None:
-    person = Person(questions=1)
-    with Page(server, person) as page:
-        page.hello()
-        Interview.objects.filter(pk=person.interview.pk).delete()
-        assert page.close_code() == 4403
-        assert page.of("session.ended")[-1]["reason"] == "deleted"
-
-
 def test_a_declared_rate_other_than_sixteen_kilohertz_is_refused(server: Server) -> None:
     person = Person()
     with Page(server, person) as page:
