@@ -11,20 +11,20 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tests.load.microphones import Acks, speaking
+
 if TYPE_CHECKING:
-    from tests.faults.client import LivePage
     from tests.faults.lab import Lab
     from tests.faults.site import Site
     from tests.load.hostile import Attack
 
 RSS_MB = 32.0
 ACK_P95_S = 1.0
-FRAME_S = 0.1
 SETTLE_S = 5.0
 SAMPLE_S = 0.1
 
@@ -59,45 +59,13 @@ class Flooded:
         )
 
 
-@dataclass(slots=True)
-class Acks:
-    """How long each frame waited for its ACK. Pages send as they record."""
-
-    recorded: dict[tuple[int, int], float] = field(default_factory=dict)
-    waited_s: list[tuple[float, float]] = field(default_factory=list)  # when recorded, how long
-
-    def record(self, number: int, page: LivePage) -> None:
-        seq = len(page.answers[page.open_answer].frames)
-        self.recorded[number, seq] = time.monotonic()
-        page.record(1, loud=False)  # speech would be kept in memory for the recogniser, and counted here
-
-    def listener(self, number: int) -> Callable[[int, int, float], None]:
-        following = 0
-
-        def told(_answer: int, upto: int, at: float) -> None:
-            nonlocal following
-            for seq in range(following, upto + 1):
-                began = self.recorded.pop((number, seq), at)
-                self.waited_s.append((began, at - began))
-            following = max(following, upto + 1)
-
-        return told
-
-    def p95_s(self, since: float, until: float) -> float:
-        """Of frames recorded in that time; those without an ACK count as waiting since."""
-        now = time.monotonic()
-        waits = [*self.waited_s, *((began, now - began) for began in self.recorded.values())]
-        chosen = sorted(waited for began, waited in waits if since <= began < until)
-        return chosen[int(len(chosen) * 0.95)] if chosen else float("inf")
-
-
 async def flood(lab: Lab, *, clients: int = 50, seconds: float = 15.0) -> Flooded:
     """Measure a quiet while, then the same under attack."""
     site = await lab.site(environment={"LOG_LEVEL": "WARNING"})
     pages = await lab.pages_of(site, clients)
     attacks = await _attacks(lab, site)
     acks = Acks()
-    async with _speaking(pages, acks):
+    async with speaking(pages, acks):
         await asyncio.sleep(SETTLE_S)
         began, settled_mb = time.monotonic(), site.web.memory_mb()
         await asyncio.sleep(seconds)
@@ -106,8 +74,8 @@ async def flood(lab: Lab, *, clients: int = 50, seconds: float = 15.0) -> Floode
         ended = time.monotonic()
     return Flooded(
         clients=clients,
-        quiet_p95_s=acks.p95_s(began, attacked),
-        flooded_p95_s=acks.p95_s(attacked, ended),
+        quiet_p95_s=acks.quantile_s(0.95, began, attacked),
+        flooded_p95_s=acks.quantile_s(0.95, attacked, ended),
         rss_mb=highest_mb,
         quiet_grown_mb=calm_mb - settled_mb,
         grown_mb=highest_mb - calm_mb,
@@ -145,31 +113,6 @@ async def _attacked(site: Site, attacks: Sequence[Attack], until: float) -> floa
         await asyncio.sleep(SAMPLE_S)
     await asyncio.gather(*running)
     return highest_mb
-
-
-@asynccontextmanager
-async def _speaking(pages: Sequence[LivePage], acks: Acks) -> AsyncIterator[None]:
-    """Each page records a frame every 100 ms, and none at the same moment as another."""
-    for number, page in enumerate(pages):
-        page.ack_told = acks.listener(number)
-    speakers = [
-        asyncio.create_task(_speak(number, page, acks, FRAME_S * number / len(pages)))
-        for number, page in enumerate(pages)
-    ]
-    try:
-        yield
-    finally:
-        for speaker in speakers:
-            speaker.cancel()
-        await asyncio.gather(*speakers, return_exceptions=True)
-
-
-async def _speak(number: int, page: LivePage, acks: Acks, after_s: float) -> None:
-    due = time.monotonic() + after_s
-    while True:
-        await asyncio.sleep(max(0.0, due - time.monotonic()))
-        due += FRAME_S
-        acks.record(number, page)
 
 
 async def measured(clients: int, seconds: float, patience: float) -> Flooded:

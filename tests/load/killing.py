@@ -1,4 +1,4 @@
-"""G3 and G4: the web process is killed while many speak; all come back, nothing is lost, each answer has one score."""
+"""G3 and G4: the web process is killed while many speak: all come back, nothing is lost, one score each."""
 
 from __future__ import annotations
 
