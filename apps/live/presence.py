@@ -26,11 +26,9 @@ async def watch(sockets: Registry, every_s: float = EVERY_S) -> None:
         await asyncio.sleep(every_s)
         try:
             await look(sockets)
-        except DATABASE_AWAY as exc:
-            logger.warning("rights of live sockets not checked: %s", type(exc).__name__)
-            FALLBACKS.labels("presence_skipped").inc()
-        except Exception:
-            logger.exception("rights of live sockets not checked")
+        except Exception as exc:
+            ours = not isinstance(exc, DATABASE_AWAY)
+            logger.warning("rights of live sockets not checked: %s", type(exc).__name__, exc_info=ours)
             FALLBACKS.labels("presence_skipped").inc()
 
 

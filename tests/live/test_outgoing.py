@@ -68,6 +68,26 @@ async def test_a_parts_first_piece_never_waits_and_later_ones_are_joined(
     assert (first["value"], first["quotes"]) == (6.0, ["q"])
 
 
+@pytest.mark.parametrize("last", ["joined", "followed"])
+async def test_to_a_page_far_away_a_piece_goes_once_nothing_more_can_join_it(
+    last: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox_module, "JOIN_WITHIN_S", 600.0)  # what waiting for more would cost
+    outbox = Outbox()
+    outbox.rtt_s = 0.3
+    outbox.put(detail("You "))
+    await outbox.take()
+    outbox.put(detail("spoke "))
+    taking = asyncio.create_task(outbox.take())
+    await asyncio.sleep(0.05)
+    assert not taking.done()
+    outbox.put(detail("very "))
+    outbox.put(detail("clearly.") if last == "joined" else ev.AnswerOpened(turn=2))
+    async with asyncio.timeout(60):
+        text = json.loads(await taking)["text"]
+    assert text == ("spoke very clearly." if last == "joined" else "spoke very ")
+
+
 async def test_text_that_comes_all_at_once_still_grows_in_small_steps() -> None:
     outbox = Outbox()
     for number in range(30):
