@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker, Settings
@@ -15,6 +16,14 @@ from apps.ops.supervisor import Child
 from inference.models import ModelUnavailable, fetch
 from tests.database import on_postgres
 
+# A busy machine fails no property: neither its examples nor making them up has a time limit.
+hypothesis.settings.register_profile(
+    "unhurried",
+    parent=hypothesis.settings(),
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("unhurried")
 ROOT = Path(__file__).resolve().parent.parent
 
 
