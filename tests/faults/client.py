@@ -100,6 +100,7 @@ class LivePage:
         self.stopped = ""  # why the page does not come back by itself
         self.link: Link | None = None
         self.tamper: Callable[[bytes], list[bytes]] = lambda raw: [raw]  # between the page and its socket
+        self.ignores: set[str] = set()  # types of messages that this page does not hear
         self.ack_told: Callable[[int, int, float], None] = lambda answer, upto, at: None
         self._seed, self._dice = seed, random.Random(seed)  # noqa: S311 - a seeded jitter
         self._resume, self._tried_resume = "", False
@@ -332,6 +333,8 @@ class LivePage:
         link.rooms[kept.number] = told["next"] - 1 + told["window"]
 
     def _heard(self, link: Link, message: dict[str, Any]) -> None:
+        if message["type"] in self.ignores:
+            return
         link.heard_at = time.monotonic()
         self.messages.append(message)
         if message.get("eid"):

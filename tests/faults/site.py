@@ -20,6 +20,7 @@ from django.conf import settings
 
 from tests.faults.exchange import Reply, ask
 from tests.faults.processes import ROOT, Process
+from tests.faults.web import HUNG
 from tests.ops.site import accepts, free_port
 
 HEARD = (
@@ -107,6 +108,11 @@ class Site:
             float(value) for one, shown, value in samples if one == name and wanted <= set(shown.split(","))
         ]
         return sum(found)
+
+    def hang_disk(self, *, on: bool) -> None:
+        """Writes that must reach the disk do not come back, until it is let go again."""
+        hung = self.folder / HUNG
+        hung.touch() if on else hung.unlink()
 
     def logs(self) -> str:
         return "\n".join(process.said for process in (self.web, *self.workers))

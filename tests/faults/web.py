@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from pathlib import Path
 
 import django
 from django.core.management import call_command, get_commands
 
 from tests.faults.clocks import set_clocks
+
+HUNG = "disk-hangs"  # a file in VAR_DIR
 
 
 def main(port: str) -> None:
@@ -21,10 +25,23 @@ def main(port: str) -> None:
     django.setup()
     set_clocks()
     _script_engines(os.environ.get("LAB_HEARD", ""), float(os.environ.get("LAB_HEARD_AFTER_S", "0")))
+    _let_disk_hang(Path(os.environ["VAR_DIR"]) / HUNG)
     if "serve" in get_commands():
         call_command("serve", f"--port={port}")
     else:
         call_command("runserver", f"127.0.0.1:{port}")
+
+
+def _let_disk_hang(while_there: Path) -> None:
+    """Every fdatasync waits as long as this file is there."""
+    sync = os.fdatasync
+
+    def syncing(fd: int) -> None:
+        while while_there.exists():
+            time.sleep(0.05)
+        sync(fd)
+
+    os.fdatasync = syncing
 
 
 def _script_engines(heard: str, after_s: float) -> None:
