@@ -157,13 +157,14 @@ export class LivePage {
     this.maxAnswerS = message.max_answer_s;
     this.microphone.setFrame(message.frame_ms);
     this.truth.welcome(message.server_time);
-    await this.answering.welcome(message);
     const { uplink } = this.answering;
-    this.facts.kept = uplink.store !== null;
     const { turn } = message.snapshot;
-    if (turn?.turn !== uplink.answer) return;
     const onServerS = (message.next * message.frame_ms) / 1000;
-    this.conversation.welcomed(turn, onServerS, this.recordedS);
+    if (turn) this.conversation.welcomed(turn, onServerS, turn.turn === uplink.answer ? this.recordedS : 0);
+    await this.answering.welcome(message);
+    this.facts.kept = uplink.store !== null;
+    // What an earlier page left on the device counts too, as soon as it is found.
+    if (turn?.turn === uplink.answer) this.conversation.welcomed(turn, onServerS, this.recordedS);
     this.show();
   }
 

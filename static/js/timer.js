@@ -20,11 +20,11 @@ export class AnswerTimer {
     this.show();
   }
 
-  /** @param {number} limitS @param {number} capturedS audio the server already has @param {number} elapsedS */
+  /** @param {number} limitS @param {number} capturedS audio there is already @param {number} elapsedS of it since speech began, if that is known */
   open(limitS, capturedS = 0, elapsedS = 0) {
     this.limitS = limitS;
     this.capturedS = capturedS;
-    this.speechAtS = elapsedS > 0 ? capturedS - elapsedS : null;
+    if (elapsedS > 0) this.speechAtS = capturedS - elapsedS;
     this.show();
   }
 

@@ -79,7 +79,7 @@ async def recording_of(page: Page, interview: str, number: int = 1) -> bytes:
         response = await page.request.get(url)
         if response.ok:
             with wave.open(io.BytesIO(await response.body())) as file:
-                return file.readframes(file.getnframes())
+                return bytes(file.readframes(file.getnframes()))
         await page.wait_for_timeout(500)
     raise AssertionError(f"no recording of answer {number}")
 

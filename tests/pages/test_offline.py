@@ -56,7 +56,7 @@ async def test_what_a_killed_browser_had_kept_arrives_when_it_is_opened_again(
             await speak(page, proxy.url)
             await all_saved(page)
             address, interview = page.url, await interview_of(page)
-            cookies = (await context.storage_state())["cookies"]
+            cookies = [(cookie["name"], cookie["value"]) for cookie in await context.cookies()]
             proxy.hole(on=True)
             await kept_s(page, 1)
             before = len(captured.frames)
@@ -65,7 +65,8 @@ async def test_what_a_killed_browser_had_kept_arrives_when_it_is_opened_again(
         first = len(captured.frames)
         proxy.hole(on=False)
         async with lasting(profile, *playing(SPEECH)) as context:
-            await context.add_cookies(cookies)  # Chromium itself writes them down every half minute only
+            # Chromium itself writes cookies down every half minute only.
+            await context.add_cookies([{"name": n, "value": v, "url": proxy.url} for n, v in cookies])
             await captured.listen(context)
             page = context.pages[0]
             await page.goto(address)
