@@ -15,7 +15,8 @@ LOUD = 1_000
 
 class LoudnessStream:
     async def probability(self, window: AudioChunk) -> float:
-        return 1.0 if max(map(abs, array("h", window.pcm)), default=0) >= LOUD else 0.0
+        samples = array("h", window.pcm)
+        return 1.0 if max(samples) >= LOUD or min(samples) <= -LOUD else 0.0
 
 
 class LoudnessDetector:
