@@ -172,7 +172,7 @@ async def silent_page(lab: Lab) -> None:
 
 @scenario("F54c", "nobody comes back within the grace time: the interview is closed with what is there")
 async def nobody_comes_back(lab: Lab) -> None:
-    page = await lab.page(await lab.site(environment={"RESUME_GRACE_S": "2"}))
+    page = await lab.page(await lab.site(environment={"RESUME_GRACE_S": "10"}))
     page.record(20)
     await lab.acked(page, 20)
     await page.close_tab()
