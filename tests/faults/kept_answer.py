@@ -91,6 +91,8 @@ class KeptAnswer:
 
     def commit(self, sha256: str) -> list[str]:
         before, self.committed = self.committed, sha256 or "nothing recorded"
+        if sha256 and self.end_said:
+            self.acked = len(self.frames) - 1  # a promise for all that was handed in
         if before and before != self.committed:
             return [f"answer {self.number}: committed twice, differently"]
         whole = self.over and self.acked == len(self.frames) - 1 and self.sha256()
