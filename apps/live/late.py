@@ -65,7 +65,7 @@ class _Late:
         return self.spool.samples > self.samples_before
 
     def ignores(self, seq: int) -> bool:
-        return self.handed_in or (self.end is not None and seq > self.end.last_seq)
+        return self.end is not None and seq > self.end.last_seq
 
 
 class LateAnswers:

@@ -190,7 +190,7 @@ class Spool:
         half = target.with_suffix(".part")
         try:
             sha256 = self._wav_to(half)
-        except OSError:
+        except BaseException:
             half.unlink(missing_ok=True)
             raise
         half.replace(target)

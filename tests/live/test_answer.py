@@ -13,7 +13,7 @@ from apps.interviews.models import Interview, Turn
 from apps.interviews.selectors import AskedTurn, PlannedQuestion
 from apps.interviews.services.seats import InterviewGone, Seat
 from apps.live.answer import AnswerSetting, LiveAnswer
-from apps.live.closing import recording_kept
+from apps.live.closing import recorded, recording_kept
 from apps.live.course import Step
 from apps.live.late import LateAnswers
 from apps.live.messages import Ack, End, Gap, Nack
@@ -173,6 +173,20 @@ def test_a_cancelled_socket_leaves_no_recording_of_an_erased_interview(
 
     run(cancelled())
     assert not list((tmp_path / "media").rglob("*.wav"))
+
+
+def test_rows_that_are_gone_take_the_recording_along(rows_here: None, tmp_path: Path) -> None:
+    place = Place(Seat(999_999, 1), tmp_path / "spool", tmp_path / "media", "a/b")
+    wav = tmp_path / "media" / "a" / "b" / "0001.wav"
+    wav.parent.mkdir(parents=True)
+    wav.write_bytes(b"RIFF")
+
+    def gone() -> None:
+        raise InterviewGone
+
+    with pytest.raises(InterviewGone):
+        run(recorded(place, Kept("a/b/0001.wav", Recording("", 0.1, 1)), gone))
+    assert not wav.parent.exists()
 
 
 def test_no_spool_is_made_again_for_an_erased_interview(rows_here: None, tmp_path: Path) -> None:

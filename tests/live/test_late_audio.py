@@ -156,7 +156,9 @@ def test_a_lost_spool_takes_nothing_from_what_was_kept(server: Server) -> None:
     with Page(server, person) as page:
         [late] = page.hello()["late"]
         assert (late["next"], late["epoch"] != epoch) == (0, True)
-        page.say(type="end", answer=1, last_seq=-1)
+        page.sent = 0
+        page.stream(MORE[:16_000])  # all that the page still had
+        page.say(type="end", answer=1, last_seq=4)
         page.until("committed")
     turn = turn_of(person)
     assert (turn.audio_complete, turn.last_seq, kept_pcm(server, turn)) == (True, 39, SAID)

@@ -196,6 +196,26 @@ def test_the_recording_is_a_finite_wav_with_the_hash_of_its_samples(tmp_path: Pa
     assert not spool.path.exists()
 
 
+def test_a_recording_that_cannot_be_written_leaves_nothing_half(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_disk(fd: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    spool = open_spool(tmp_path / "spool", 1)
+    spool.append(frames(numbered_pcm(1))[0])
+    with monkeypatch.context() as broken:
+        broken.setattr("os.fsync", broken_disk)
+        with pytest.raises(OSError, match="Input/output"):
+            spool.to_wav(tmp_path / "media" / "a.wav")
+    assert list((tmp_path / "media").iterdir()) == []
+    spool.path.unlink()  # erased meanwhile
+    with pytest.raises(FileNotFoundError):
+        spool.to_wav(tmp_path / "other" / "a.wav")
+    assert not (tmp_path / "other").exists()
+    spool.close()
+
+
 def test_what_the_disk_failed_to_sync_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken_disk(fd: int) -> None:
         raise OSError(errno.EIO, "Input/output error")
@@ -311,9 +331,9 @@ class Hanging:
         self.hangs, self.let_go = threading.Event(), threading.Event()
 
     def __call__(self) -> None:
+        self.flush()
         self.hangs.set()
         assert self.let_go.wait(60)
-        self.flush()
 
 
 def told_when_kept(count: int) -> tuple[Watch, threading.Event]:
@@ -333,17 +353,18 @@ def test_a_spool_that_hangs_holds_up_no_other_and_is_kept_once_its_disk_answers(
     stuck, well = open_spool(tmp_path / "stuck", 1), open_spool(tmp_path / "well", 1)
     hanging = Hanging(stuck.flush)
     monkeypatch.setattr(stuck, "flush", hanging)
-    watch, stuck_done = told_when_kept(1)
+    watch, stuck_done = told_when_kept(2)
     sync.add(stuck, watch)
     stuck.append(frames(numbered_pcm(1))[0])
     sync.wake()
     assert hanging.hangs.wait(60)
-    watch, well_done = told_when_kept(3)
-    sync.add(well, watch)
-    for frame in frames(numbered_pcm(3)):
+    stuck.append(frames(numbered_pcm(2))[1])
+    for count, frame in enumerate(frames(numbered_pcm(12)), 1):  # more rounds than there are threads
+        watch, well_done = told_when_kept(count)
+        sync.add(well, watch)
         well.append(frame)
-    sync.wake()
-    assert well_done.wait(60)
+        sync.wake()
+        assert well_done.wait(60)
     assert not stuck_done.is_set()
     hanging.let_go.set()
     assert stuck_done.wait(60)
