@@ -66,7 +66,7 @@ class LateUpload {
   }
 
   get done() {
-    return this.welcomed && this.uplink.all.size === 0;
+    return this.welcomed && this.uplink.all.size === 0 && this.store.held === 0;
   }
 
   /** `finished`: the server lacks nothing and lets nobody in. */

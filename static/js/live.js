@@ -18,7 +18,8 @@ import { WakeLock } from "./wake.js";
 
 const SAMPLES_PER_S = 16000;
 const REPORT_AFTER_MS = 5000; // time to read the last feedback
-const LATE_MS = 60000; // and for sound that the server does not have yet
+const LATE_MS = 60000; // and for sound that the server lacks: the report sends the rest of what is on the device
+const ONLY_HERE_MS = 20 * 60000; // where nothing is, this page is the last one to have it
 
 export class LivePage {
   /** @param {DOMStringMap} page */
@@ -78,7 +79,10 @@ export class LivePage {
       sheet: () => this.feedback.open(part("feedback").dataset.open !== "true"),
       spoke: () => this.conversation.spoke,
     });
-    addEventListener("pagehide", () => this.microphone.stop());
+    addEventListener("pagehide", () => {
+      this.microphone.stop();
+      this.answering.uplink.store?.flush();
+    });
     addEventListener("pageshow", ({ persisted }) => persisted && location.reload()); // it let go of everything
     this.show();
     if (await this.seat.take()) {
@@ -162,7 +166,6 @@ export class LivePage {
     const onServerS = (message.next * message.frame_ms) / 1000;
     if (turn) this.conversation.welcomed(turn, onServerS, turn.turn === uplink.answer ? this.recordedS : 0);
     await this.answering.welcome(message);
-    this.facts.kept = uplink.store !== null;
     // What an earlier page left on the device counts too, as soon as it is found.
     if (turn?.turn === uplink.answer) this.conversation.welcomed(turn, onServerS, this.recordedS);
     this.show();
@@ -205,11 +208,8 @@ export class LivePage {
     uplink.capture(pcm, captureUs, flushed);
     if (uplink.open) this.conversation.timer.captured(pcm.length / 2 / SAMPLES_PER_S);
     if (uplink.open && this.recordedS >= this.maxAnswerS) this.closeAnswer(); // the server would take no more of it
-    if (uplink.full !== this.facts.full) {
-      this.facts.full = uplink.full;
-      this.show();
-    }
-    this.tellTruth();
+    if (uplink.full !== this.facts.full || uplink.kept !== this.facts.kept) this.show();
+    else this.tellTruth();
   }
 
   tellTruth() {
@@ -324,6 +324,8 @@ export class LivePage {
   }
 
   show() {
+    const { full, kept } = this.answering.uplink;
+    Object.assign(this.facts, { full, kept });
     part("words").hidden = this.facts.typing && !this.conversation.words.text;
     showState(this.facts);
     showControls(this.facts);
@@ -374,7 +376,9 @@ export class LivePage {
     this.stop("ended", { see_report: () => location.assign(url) });
     const from = performance.now();
     const { uplink } = this.answering;
-    const waits = () => performance.now() - from < (uplink.unsaved && this.facts.link === "live" ? LATE_MS : afterMs);
+    const sending = () => uplink.unsaved > 0 && this.facts.link === "live";
+    const patienceMs = () => (sending() ? (uplink.kept ? LATE_MS : ONLY_HERE_MS) : afterMs);
+    const waits = () => performance.now() - from < patienceMs();
     while (waits()) await new Promise((resolve) => { setTimeout(resolve, 100); });
     this.socket.close();
     location.assign(url);

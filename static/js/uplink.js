@@ -47,6 +47,11 @@ export class Uplink {
     return this.open && this.current?.full === true;
   }
 
+  /** What is captured goes to the device, not only into memory. */
+  get kept() {
+    return this.store !== null && !this.store.refused;
+  }
+
   get unsaved() {
     return this.#sum((one) => one.unsaved);
   }
