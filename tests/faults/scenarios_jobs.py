@@ -21,6 +21,7 @@ from tests.faults.redis_server import RedisServer
 from tests.faults.site import Site
 from tests.faults.wall_clock import faked
 from tests.inference.llm.scripted_server import Ending, head, scripted_server
+from tests.recruiting.people import client_of, recruiter
 
 OURS = 1_000  # the organisation that orders: nobody's id
 
@@ -97,7 +98,7 @@ async def over_the_limit(lab: Lab) -> None:
 
 
 @scenario(
-    "F08b", "the analysis waits for a silent model: `timeout`, live scores stay, the recruiter may retry"
+    "F08b", "the analysis waits for a silent model: `timeout`, live scores stay, and the recruiter is told"
 )
 async def analysis_timed_out(lab: Lab) -> None:
     redis = await lab.redis()
@@ -107,8 +108,12 @@ async def analysis_timed_out(lab: Lab) -> None:
         await lab.worker(site, LLM_URLS=model.url, LLM_MODEL="scripted-1", LAB_STEP_S="2")
         timed_out = Job.objects.filter(kind="analyse_interview", status=Job.Status.TIMEOUT)
         await lab.until(timed_out.exists, 30, rows=True)
-    scores = await lab.rows(lambda: list(_scores(page).values_list("stage", flat=True)))
-    assert scores == ["live"]
+    scores = Score.objects.filter(turn__interview__public_id=page.visitor.interview)
+    assert await lab.rows(lambda: list(scores.values_list("stage", flat=True))) == ["live"]
+    cookie = await lab.rows(lambda: _signed_in(page))
+    seen = await site.ask("GET", f"/recruiting/interviews/{page.visitor.interview}/", cookie=cookie)
+    assert "The analysis timed out." in seen.body
+    assert "Try again" in seen.body
 
 
 @scenario("F09", "a poisonous task: three attempts, then dead; the others do not wait")
@@ -153,7 +158,7 @@ async def redis_killed(lab: Lab) -> None:
     await _done(lab, "analyse_interview", 1, 30)
 
 
-@scenario("F12", "Redis wiped: all open jobs come back from the rows")
+@scenario("F12", "Redis wiped: all open jobs come back from the rows", quick=True)
 async def redis_wiped(lab: Lab) -> None:
     site, redis = await _works(lab, workers=0)
     await _order(lab, "brief", *range(10))
@@ -172,8 +177,11 @@ async def _finished_interview(lab: Lab, site: Site) -> LivePage:
     return page
 
 
-def _scores(page: LivePage):  # type: ignore[no-untyped-def]
-    return Score.objects.filter(turn__interview__public_id=page.visitor.interview)
+def _signed_in(page: LivePage) -> str:
+    """The cookie of a recruiter who may see this page's interview."""
+    interview = Interview.objects.get(public_id=page.visitor.interview)
+    client = client_of(recruiter(interview.organisation))
+    return f"sessionid={client.cookies['sessionid'].value}"
 
 
 async def _through_the_lack_of_redis(lab: Lab, redis: RedisServer, site: Site, seconds: float) -> None:

@@ -71,7 +71,7 @@ async def killed_before_the_commit(lab: Lab) -> None:
     assert page.answers[1].committed
 
 
-@scenario("F04", "two kills before any progress: the second replay is the same bytes", quick=True)
+@scenario("F04", "two kills before any progress: the second replay is the same bytes")
 async def killed_twice(lab: Lab) -> None:
     site = await lab.site()
     proxy = await lab.proxy(site.port)
@@ -201,7 +201,7 @@ async def _frozen(lab: Lab, habits: Habits, seconds: float) -> None:
     await lab.finished(page)
 
 
-@scenario("F22", "web at SIGSTOP, then SIGCONT: the page gives that socket up and comes back", quick=True)
+@scenario("F22", "web at SIGSTOP, then SIGCONT: the page gives that socket up and comes back")
 async def frozen(lab: Lab) -> None:
     await _frozen(lab, IMPATIENT, 5.0)
 

@@ -108,7 +108,7 @@ def _small_disk(lab: Lab, folder: Path, size: str) -> None:
     lab.closing.callback(subprocess.run, ["umount", "-l", str(folder)], check=False)
 
 
-@scenario("F17", "disk full under the spool: no ACK, storage_full, and on when there is room", quick=True)
+@scenario("F17", "disk full under the spool: no ACK, storage_full, and on when there is room")
 async def disk_full(lab: Lab) -> None:
     site = await lab.site(web=False)
     spool = site.folder / "spool"
@@ -139,7 +139,7 @@ async def _away(lab: Lab, frames: int) -> tuple[Site, LivePage, Path]:
     return site, page, spool
 
 
-@scenario("F18", "a torn last frame after a kill: cut off, sent again, stored once", quick=True)
+@scenario("F18", "a torn last frame after a kill: cut off, sent again, stored once")
 async def torn_tail(lab: Lab) -> None:
     site, page, spool = await _away(lab, 10)
     page.record(5)
