@@ -193,9 +193,10 @@ class LiveAnswer:
     def matches(self, sha256: str) -> bool:
         """Whether the page's own checksum, where it sent one, is the recording's.
 
-        A turn that was skipped or given up is sealed before the page's last frames: nothing to compare.
+        A turn that was skipped or given up is sealed before the page's last frames, and one without frames
+        has no recording: nothing to compare.
         """
-        if self.last_word is None or not self._handed_in.is_set():
+        if self.last_word is None or self.last_word.last_seq < 0 or not self._handed_in.is_set():
             return True
         return not self.last_word.sha256 or self.last_word.sha256 == sha256
 

@@ -194,6 +194,8 @@ class Conductor:
             if step is not None:
                 for event in await self._open(step):
                     self._tell(event)
+                if self._finishing:  # said while there was no open turn to end
+                    self._finish()
         if not self._ended:
             self._log.put(ev.SessionEnded(reason="completed"))
 

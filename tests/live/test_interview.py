@@ -151,19 +151,6 @@ def test_a_skipped_question_has_no_score_and_no_follow_up(server: Server) -> Non
     assert [(t.status, t.scores.count()) for t in person.interview.turns.all()] == [("skipped", 0)] * 2
 
 
-def test_a_question_cut_short_by_finishing_is_told_from_a_skipped_one(server: Server) -> None:
-    person = Person(questions=3)
-    with Page(server, person) as page:
-        page.hello()
-        page.until("answer.opened", turn=1)
-        page.say(type="skip", answer=1)
-        page.until("answer.opened", turn=2)
-        page.say(type="finish")
-        page.until("session.ended")
-    ends = [(turn.status, turn.end_reason) for turn in person.interview.turns.all()]
-    assert ends == [("skipped", "skipped"), ("skipped", "finished")]
-
-
 def test_a_turn_given_up_before_its_last_frames_has_no_checksum_to_compare(server: Server) -> None:
     person = Person(questions=2)
     with Page(server, person) as page:
@@ -176,38 +163,13 @@ def test_a_turn_given_up_before_its_last_frames_has_no_checksum_to_compare(serve
     assert "checksum" not in server.log.read_text()
 
 
-def test_finishing_early_keeps_what_was_said_and_orders_the_analysis(server: Server) -> None:
-    person = Person(questions=5)
-    with Page(server, person) as page:
+def test_a_turn_without_frames_has_no_checksum_to_compare(server: Server) -> None:
+    with Page(server, Person(questions=2)) as page:
         page.hello()
-        page.until("answer.opened")
-        page.stream(SPOKEN)
-        page.until("speech.started")
-        page.say(type="finish")
-        page.until("turn.ended")
-        page.end(SPOKEN)
-        assert page.until("session.ended")["reason"] == "completed"
-    assert [(t.number, t.status) for t in person.interview.turns.all()] == [(1, "answered")]
-    assert Job.objects.filter(subject_id=person.interview.pk).count() == 1
-
-
-def test_finishing_twice_while_silence_ends_the_turn_gives_one_report(server: Server) -> None:
-    person = Person(questions=2)
-    with Page(server, person) as page, Page(server, person) as other:
-        page.hello()
-        page.until("answer.opened")
-        page.stream(speech(1.0) + silence(3.0))  # the server ends the turn by itself
-        for _ in range(2):
-            page.say(type="finish")
-        page.end(speech(1.0) + silence(3.0))
-        page.until("session.ended")
-        other.hello()
-        other.say(type="finish")
-        assert other.until("session.ended")["reason"] == "completed"
-    [turn] = person.interview.turns.all()
-    assert (turn.status, turn.scores.count()) == ("answered", 1)
-    assert person.interview.events.filter(type="session.ended").count() == 1
-    assert Job.objects.filter(subject_id=person.interview.pk, kind="analyse_interview").count() == 1
+        page.until("answer.opened", turn=1)
+        page.say(type="end", answer=1, last_seq=-1, sha256=hashlib.sha256().hexdigest())
+        page.until("answer.opened", turn=2)
+    assert "checksum" not in server.log.read_text()
 
 
 def test_silence_ends_the_turn_and_the_pages_last_frames_still_count(server: Server) -> None:
