@@ -85,6 +85,7 @@ class Runner:
                     results[one.id] = again
             return [results[one.id] for one in scenarios]
         finally:
+            _unmount_below(self._folder)
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _migrate(self) -> None:
@@ -128,6 +129,15 @@ class Runner:
         ready = wait([one.pipe for one in running], timeout=0.2)
         now = time.monotonic()
         return [one for one in running if one.pipe in ready or now - one.began > one.limit_s]
+
+
+def _unmount_below(folder: Path) -> None:
+    """A scenario that was killed left its small disk behind."""
+    mounts = Path("/proc/mounts")
+    for line in mounts.read_text().splitlines() if mounts.exists() else []:
+        where = line.split()[1]
+        if where.startswith(f"{folder}/"):
+            subprocess.run(["umount", "-l", where], check=False, capture_output=True)
 
 
 def _end(one: _Running) -> Result:

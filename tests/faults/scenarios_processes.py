@@ -149,7 +149,7 @@ async def out_of_descriptors(lab: Lab) -> None:
 @scenario("F21", "the wall clock jumps a day on and an hour back: a live answer does not notice")
 async def clock_jumps(lab: Lab) -> None:
     environment, clock = faked(lab.folder)
-    site = await lab.site(environment=environment)
+    site = await lab.site(environment=environment, clocks={"apps.live.conductor:HEARTBEAT_MS": 1_000})
     page = await lab.page(site)
     for offset in (0, DAY_S, -3_600, -DAY_S, 0):
         clock.write_text(f"{offset:+d}")
