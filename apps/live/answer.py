@@ -115,15 +115,17 @@ class LiveAnswer:
         self._took()
 
     def hear(self, chunk: AudioChunk) -> None:
-        if not self._over.is_set():
-            self._session.push(chunk)
+        """A spool begun anew brings once more what is final already: the session goes on behind it."""
+        fresh = _from(chunk, round(self._brief.heard_to_s * SAMPLE_RATE))
+        if fresh.pcm and not self._over.is_set():
+            self._session.push(fresh)
 
     def miss(self, seconds: float, why: MissingWhy) -> None:
-        if self._over.is_set():  # the session hears no more; what is missing is told all the same
-            at_s = round(self.spool.samples / SAMPLE_RATE, 3)
-            self._log(ev.AudioMissing(turn=self.number, at_s=at_s, seconds=seconds, why=why))
-        else:
+        missing = Missing(round(self.spool.samples / SAMPLE_RATE, 3), seconds, why)
+        if not self._over.is_set() and missing.at_s >= self._brief.heard_to_s:
             self._session.hole(seconds, why)
+        else:
+            self._tell_missing(missing)
 
     def full(self) -> None:
         self._session.done()
@@ -250,8 +252,15 @@ class LiveAnswer:
         """A session knows which holes were told before; beyond the turn's end it is not asked."""
         if self._ended is None or run.at_s < self._ended.at_s:
             self._session.hole(run.seconds, run.why)
-        elif Missing(run.at_s, run.seconds, run.why) not in self._brief.missing:
-            self._log(ev.AudioMissing(turn=self.number, at_s=run.at_s, seconds=run.seconds, why=run.why))
+        else:
+            self._tell_missing(Missing(run.at_s, run.seconds, run.why))
+
+    def _tell_missing(self, missing: Missing) -> None:
+        """Of a hole that the session does not hear of."""
+        if missing not in self._brief.missing:
+            self._log(
+                ev.AudioMissing(turn=self.number, at_s=missing.at_s, seconds=missing.seconds, why=missing.why)
+            )
 
 
 def _brief(
@@ -281,6 +290,12 @@ def _cut(chunk: AudioChunk, until: int | None) -> AudioChunk:
     if until is None or chunk.start + chunk.samples <= until:
         return chunk
     return AudioChunk(chunk.start, chunk.pcm[: (until - chunk.start) * BYTES_PER_SAMPLE])
+
+
+def _from(chunk: AudioChunk, start: int) -> AudioChunk:
+    """Without what comes before sample `start`."""
+    skipped = max(0, start - chunk.start)
+    return AudioChunk(chunk.start + skipped, chunk.pcm[skipped * BYTES_PER_SAMPLE :])
 
 
 def _nobody() -> None:

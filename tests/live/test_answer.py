@@ -111,6 +111,36 @@ def test_a_hole_behind_the_end_of_a_rebuilt_turn_is_told_once(
     assert run(missing_told(ended(at_s=1.5), told)) == []
 
 
+def final(number: int, start_s: float, end_s: float) -> ev.TranscriptFinal:
+    return ev.TranscriptFinal(
+        turn=1, utterance=number, text=ANSWER, words=(), start_s=start_s, end_s=end_s, confidence=0.9
+    )
+
+
+def test_words_that_are_final_are_not_heard_again_when_the_spool_had_to_be_begun_anew(spool: Spool) -> None:
+    said = speech(1.0) + silence(1.0) + speech(1.0)
+    told = ev.AudioMissing(turn=1, at_s=0.5, seconds=0.3, why="lost")
+
+    async def uploaded_again() -> tuple[AnswerOutcome, list[ev.Event]]:
+        bench = Bench(spool, [told, final(1, 0.0, 1.5)])
+        await bench.answer.restore("")
+        running = asyncio.create_task(bench.answer.run())
+        sent = frames(said, first_seq=0)
+        for frame in sent[:5]:
+            bench.answer.take(frame)
+        bench.answer.take_gap(gap(5, 8))
+        for frame in frames(said[16_000:], first_seq=8):
+            bench.answer.take(frame)
+        bench.answer.end(End(type="end", answer=1, last_seq=len(sent) + 2))
+        return await running, bench.logged
+
+    outcome, logged = run(uploaded_again())
+    assert [heard.number for heard in outcome.utterances] == [1, 2]
+    assert outcome.utterances[1].start_s >= 1.5
+    assert outcome.transcript == f"{ANSWER} {ANSWER}"
+    assert [event for event in logged if isinstance(event, ev.AudioMissing)] == []
+
+
 def test_missing_frames_are_waited_for_as_long_as_they_come(spool: Spool) -> None:
     async def waited() -> tuple[bool, bool, bool]:
         bench = Bench(spool)
