@@ -138,8 +138,8 @@ class Intake:
 
     def take_gap(self, gap: Gap) -> None:
         """Accept or answer word of frames that will never come. Raises Refused."""
-        lost_before = sum(run.to - run.seq for run in self.spool.lost)
-        if lost_before + gap.to - gap.from_ > MAX_GAP_FRAMES:
+        more = gap.to - max(gap.from_, self.spool.next)
+        if self.spool.lost_seqs + more > MAX_GAP_FRAMES:
             raise Refused(CloseCode.BAD_FRAME, f"answer {self.answer} is nothing but holes")
         verdict = self.spool.gap(gap.from_, gap.to, FRAME_MS, gap.why)
         if verdict != "stored":

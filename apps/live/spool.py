@@ -76,6 +76,7 @@ class Spool:
         self._disk = Lock()  # one writer of the file at a time
         self._crcs = scan.crcs  # by seq, kept or waiting; LOST for one that will never come
         self._lost = scan.lost
+        self._lost_seqs = sum(run.to - run.seq for run in scan.lost)
         self._waiting: list[_Waiting] = []
         self._kept = len(scan.crcs)
         self._kept_bytes = scan.end
@@ -107,6 +108,11 @@ class Spool:
         """Where audio is missing for good, in order."""
         return tuple(self._lost)
 
+    @property
+    def lost_seqs(self) -> int:
+        """How many seqs those runs stand for."""
+        return self._lost_seqs
+
     def append(self, frame: Frame) -> Verdict:
         """Take a frame into memory, to be kept by the next `flush`. Touches no file."""
         with self._lock:
@@ -130,6 +136,7 @@ class Spool:
             run = LostRun(begin, to, (to - begin) * frame_ms, why, self._samples)
             self._crcs.extend([LOST] * (to - begin))
             self._lost.append(run)
+            self._lost_seqs += to - begin
             self._waiting.append(_Waiting(encode_lost(run, self.answer), to - begin))
         return "stored"
 

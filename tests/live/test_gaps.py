@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import wave
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -166,6 +167,16 @@ def test_a_hole_costs_no_allowance_and_holes_have_a_bound(desk: Desk) -> None:
     with pytest.raises(Refused) as refused:
         desk.intake.take_gap(gap(MAX_GAP_FRAMES, MAX_GAP_FRAMES + 1))
     assert refused.value.code == CloseCode.BAD_FRAME
+
+
+def test_what_is_said_again_counts_once_against_the_bound_of_holes(desk: Desk) -> None:
+    desk.intake.take_gap(gap(0, MAX_GAP_FRAMES))
+    desk.intake.spool.flush()
+    desk.intake.take_gap(gap(0, MAX_GAP_FRAMES))  # its acknowledgement was lost with the connection
+    assert [message.type for message in desk.told] == ["ack"]
+    desk.intake.spool.close()
+    with closing(open_spool(desk.intake.spool.path.parent, 1)) as reopened:
+        assert reopened.lost_seqs == MAX_GAP_FRAMES
 
 
 def test_a_hole_is_shown_in_the_transcript_kept_with_the_turn_and_doubts_the_score(server: Server) -> None:
