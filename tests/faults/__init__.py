@@ -4,7 +4,7 @@
 
 - `proxy.py`   a TCP proxy that delays, cuts, slices, swallows and resets.
 - `client.py`  a page in Python, as light as it can be: it keeps what it recorded until it is committed.
-- `exchange.py` one HTTP request.
+  `entry.py`, `link.py`, `kept_answer.py` and `exchange.py` are its parts.
 - `site.py`    a whole site in a folder of its own: web process, workers, Redis, database.
 - `invariants.py` I1 to I6, looked at after every scenario.
 - `lab.py`     what a scenario gets, and the decorator that names it.

@@ -21,65 +21,20 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
-from websockets.typing import Origin, Subprotocol
 
 from apps.live.close_codes import CLOSE_TABLE, CloseCode, CloseRule
-from tests.faults.exchange import ask
+from tests.faults.entry import FINAL, LATER, Attempt, Habits, Stop, Visitor, dial, ticket_reply
 from tests.faults.kept_answer import KeptAnswer
+from tests.faults.link import Link
 
-SUBPROTOCOL = Subprotocol("interview.v1")
+__all__ = ["Attempt", "Habits", "LivePage", "Visitor"]
 MESSAGES_KEPT = 5_000
 LOST_LINK = CloseRule(retry=True)  # no close frame: the network's doing
 RULES = {int(code): rule for code, rule in CLOSE_TABLE.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Visitor:
-    """Who opens the page: the address used, the interview, the login session's cookie."""
-
-    site: str
-    interview: str
-    cookie: str
-
-
-@dataclass(frozen=True, slots=True)
-class Habits:
-    """The page's own patience, in seconds."""
-
-    silent_s: float = 15.0  # nothing heard: reconnect
-    unacked_s: float = 5.0  # frames out and no ACK: reconnect
-    welcome_s: float = 10.0
-    first_wait_s: float = 0.25
-    longest_wait_s: float = 8.0
-    tick_s: float = 0.25
-
-
-@dataclass(slots=True)
-class Attempt:
-    """One try to get in. `outcome`: welcome, closed, refused, no answer."""
-
-    began: float
-    took_s: float = 0.0
-    outcome: str = "trying"
-
-
-class Stop(Exception):  # noqa: N818 - the page's decision, not an error
-    """The page will not come back by itself. `why` is shown."""
-
-
-@dataclass(slots=True)
-class Link:
-    """One connection. `rooms`: for each answer the server takes now, the highest seq it may be sent."""
-
-    socket: ClientConnection
-    rooms: dict[int, int] = field(default_factory=dict)
-    heard_at: float = field(default_factory=time.monotonic)
-    moved_at: float = field(default_factory=time.monotonic)
 
 
 class LivePage:
@@ -109,7 +64,6 @@ class LivePage:
         self._spread_s = 0.0
         self._lost_at: float | None = None
         self._late_entry = False
-        self._work = asyncio.Event()
         self._changed = asyncio.Event()
         self._life: asyncio.Task[None] | None = None
         self._asides: set[asyncio.Task[None]] = set()
@@ -143,11 +97,11 @@ class LivePage:
         """The microphone gives so many frames of 100 ms."""
         kept = self.answers[answer or self.open_answer]
         kept.record(frames, loud=loud, seed=self._seed)
-        self._work.set()
+        self._wake()
 
     def hand_in(self, answer: int = 0) -> None:
         self.answers[answer or self.open_answer].over = True
-        self._work.set()
+        self._wake()
 
     def lose(self, first: int, end: int, *, answer: int = 0, why: str = "lost") -> None:
         """The page's own store lost frames before they were sent: only a `gap` can skip them."""
@@ -155,7 +109,11 @@ class LivePage:
 
     async def say(self, **message: Any) -> None:
         if self.link is not None:
-            await self.link.socket.send(json.dumps(message))
+            await self.link.say(**message)
+
+    def _wake(self) -> None:
+        if self.link is not None:
+            self.link.work.set()
 
     async def until(self, true: Callable[[], Any], within_s: float = 60.0) -> Any:
         """Wait for what the page itself notices."""
@@ -213,7 +171,7 @@ class LivePage:
         try:
             hello = await self._way_in()
             async with asyncio.timeout(self.habits.welcome_s):
-                socket = await self._dial()
+                socket = await dial(self.visitor)
         except (OSError, TimeoutError, InvalidHandshake, ValueError) as exc:
             self._note(attempt, "no answer" if isinstance(exc, TimeoutError | OSError) else "refused")
             return
@@ -246,31 +204,16 @@ class LivePage:
         return {**hello, "ticket": await self._ticket()}
 
     async def _ticket(self) -> str:
-        path = f"/interviews/{self.visitor.interview}/ticket/" + ("?late=1" if self._late_entry else "")
-        url = self.visitor.site + path
-        reply = await ask("POST", url, cookie=self.visitor.cookie, within_s=self.habits.welcome_s)
-        if reply.status in {503, 429}:
+        reply = await ticket_reply(self.visitor, late=self._late_entry, within_s=self.habits.welcome_s)
+        if reply.status in LATER:
             self._spread_s = float(reply.headers.get("retry-after", "1"))
-        if reply.status in {403, 404, 409}:
+        if reply.status in FINAL:
             raise Stop(f"no ticket: {reply.status} {reply.body[:60]}")
         if reply.status == 500:
             self.complaints.append("HTTP 500 for a ticket")
         if reply.status != 200:
             raise ValueError(f"no ticket: {reply.status}")
         return str(reply.json()["ticket"])
-
-    async def _dial(self) -> ClientConnection:
-        site = self.visitor.site
-        return await connect(
-            f"ws{site.removeprefix('http')}/ws/interviews/{self.visitor.interview}/",
-            origin=Origin(site),
-            subprotocols=[SUBPROTOCOL],
-            additional_headers={"Cookie": self.visitor.cookie},
-            compression=None,
-            ping_interval=None,
-            max_size=1 << 20,
-            open_timeout=None,
-        )
 
     def _closed(self, closed: ConnectionClosed) -> None:
         code = closed.rcvd.code if closed.rcvd is not None else 1006
@@ -289,9 +232,12 @@ class LivePage:
         async with asyncio.timeout(self.habits.welcome_s):
             welcome = await self._first_word(socket)
         attempt.took_s, attempt.outcome = time.monotonic() - attempt.began, "welcome"
-        self.link = link = Link(socket)
+        self.link = link = Link(socket, self.answers)
         self._welcomed(link, welcome)
-        helpers = [asyncio.create_task(self._sending(link)), asyncio.create_task(self._watching(link))]
+        helpers = [
+            asyncio.create_task(link.keep_sending(self._tampered)),
+            asyncio.create_task(link.watch(self.habits)),
+        ]
         try:
             while True:
                 self._heard(link, json.loads(await socket.recv()))
@@ -299,6 +245,10 @@ class LivePage:
             for helper in helpers:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
+
+    def _tampered(self, raw: bytes) -> list[bytes]:
+        """As it is asked for at the moment: a scenario may change its mind on an open connection."""
+        return self.tamper(raw)
 
     async def _first_word(self, socket: ClientConnection) -> dict[str, Any]:
         """The welcome. A server that cannot give one says why, and closes."""
@@ -323,7 +273,7 @@ class LivePage:
         for late in welcome.get("late", ()):
             self._takes(link, late)
         self._late_entry = False
-        self._work.set()
+        link.work.set()
         self._changed.set()
 
     def _takes(self, link: Link, told: dict[str, Any]) -> None:
@@ -357,13 +307,13 @@ class LivePage:
             self.ack_told(kept.number, ack["upto"], link.moved_at)
         self.complaints += kept.acknowledged(ack["upto"])
         link.rooms[kept.number] = ack["upto"] + ack["window"]
-        self._work.set()
+        link.work.set()
 
     def _on_nack(self, link: Link, nack: dict[str, Any]) -> None:
         kept = self.answers[nack["answer"]]
         kept.sent = min(kept.sent, nack["from"])
         kept.end_said = False
-        self._work.set()
+        link.work.set()
 
     def _on_answer_opened(self, link: Link, opened: dict[str, Any]) -> None:
         number = opened["turn"]
@@ -373,14 +323,14 @@ class LivePage:
             self.open_answer = number
         if number == self.open_answer:
             link.rooms.setdefault(number, self.welcomes[-1]["window"] - 1)
-            self._work.set()
+            link.work.set()
 
     def _on_turn_ended(self, link: Link, ended: dict[str, Any]) -> None:
         """The server takes the floor: what was recorded is handed in, nothing more is recorded."""
         kept = self.answers.get(ended["turn"])
         if kept is not None and not kept.over:
             kept.over = True
-            self._work.set()
+            link.work.set()
 
     def _on_committed(self, link: Link, committed: dict[str, Any]) -> None:
         kept = self.answers.get(committed["answer"])
@@ -392,7 +342,7 @@ class LivePage:
         self._leave_when_done(link)
 
     def _on_heartbeat(self, link: Link, beat: dict[str, Any]) -> None:
-        self._aside(self.say(type="heartbeat", n=beat.get("n", 0)))
+        self._aside(link.say(type="heartbeat", n=beat.get("n", 0)))
 
     def _on_drain(self, link: Link, drain: dict[str, Any]) -> None:
         self._spread_s = drain["spread_ms"] / 1_000
@@ -415,53 +365,6 @@ class LivePage:
         task = asyncio.create_task(_quietly(work))
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
-
-    # -- sending and watching ----------------------------------------------------------------------------
-
-    async def _sending(self, link: Link) -> None:
-        for kept in self.answers.values():
-            kept.sent, kept.end_said = kept.acked + 1, False
-        with suppress(ConnectionClosed):
-            while True:
-                self._work.clear()
-                for number in sorted(link.rooms):
-                    await self._send_rest(link, self.answers[number])
-                await self._work.wait()
-
-    async def _send_rest(self, link: Link, kept: KeptAnswer) -> None:
-        """Everything there is room for, holes as gaps, and `end` once all is out."""
-        while kept.sent < len(kept.frames) and kept.sent <= link.rooms.get(kept.number, -1):
-            gap = kept.gap_at(kept.sent)
-            if gap is not None:
-                await self.say(type="gap", answer=kept.number, **gap)
-                kept.sent = gap["to"]
-                continue
-            raw = kept.frames[kept.sent]
-            if kept.sent == kept.acked + 1:
-                link.moved_at = time.monotonic()  # from here on an ACK is due
-            kept.sent += 1
-            for piece in self.tamper(raw):
-                await link.socket.send(piece)
-        if kept.over and not kept.end_said and kept.sent >= len(kept.frames):
-            kept.end_said = True
-            await self.say(
-                type="end", answer=kept.number, last_seq=len(kept.frames) - 1, sha256=kept.sha256()
-            )
-
-    async def _watching(self, link: Link) -> None:
-        """A socket that is open but dead is worse than a closed one."""
-        habits = self.habits
-        while True:
-            await asyncio.sleep(habits.tick_s)
-            now = time.monotonic()
-            waiting = any(self._waits_for_ack(link, number) for number in link.rooms)
-            if now - link.heard_at > habits.silent_s or (waiting and now - link.moved_at > habits.unacked_s):
-                link.socket.transport.abort()
-                return
-
-    def _waits_for_ack(self, link: Link, number: int) -> bool:
-        kept = self.answers[number]
-        return kept.acked + 1 < kept.sent and link.rooms[number] > kept.acked
 
 
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:

@@ -170,9 +170,10 @@ class Lab:
 
         return await asyncio.to_thread(worked)
 
-    async def until(self, true: Callable[[], Any], within_s: float = WAIT_S, *, rows: bool = False) -> Any:
+    async def until(self, true: Callable[[], Any], within_s: float = 0.0, *, rows: bool = False) -> Any:
         """Poll until it holds. `rows`: it reads the database."""
-        deadline = time.monotonic() + max(within_s, self.within(within_s) if within_s <= WAIT_S else within_s)
+        within_s = within_s or self.within(WAIT_S)
+        deadline = time.monotonic() + within_s
         while not (found := await self.rows(true) if rows else true()):
             assert time.monotonic() < deadline, f"not within {within_s:.0f} s: {self._sight()}"
             await asyncio.sleep(POLL_S)

@@ -87,9 +87,7 @@ async def over_the_limit(lab: Lab) -> None:
     await _order(lab, "endless", 1)
     await lab.until(lambda: _marks(site, "start", "endless"))
     child = int(_marks(site, "start", "endless")[0][3])
-    await lab.until(
-        lambda: Job.objects.filter(kind="endless", status=Job.Status.TIMEOUT).exists(), 30, rows=True
-    )
+    await lab.until(lambda: Job.objects.filter(kind="endless", status=Job.Status.TIMEOUT).exists(), rows=True)
     await lab.until(lambda: child not in descendants(site.workers[0].pid))
     await _order(lab, "brief", 2)
     await _done(lab, "brief", 1, 30)  # the worker goes on with a new child
@@ -107,7 +105,7 @@ async def analysis_timed_out(lab: Lab) -> None:
     async with scripted_server([head(), Ending.HANG]) as model:
         await lab.worker(site, LLM_URLS=model.url, LLM_MODEL="scripted-1", LAB_STEP_S="2")
         timed_out = Job.objects.filter(kind="analyse_interview", status=Job.Status.TIMEOUT)
-        await lab.until(timed_out.exists, 30, rows=True)
+        await lab.until(timed_out.exists, rows=True)
     scores = Score.objects.filter(turn__interview__public_id=page.visitor.interview)
     assert await lab.rows(lambda: list(scores.values_list("stage", flat=True))) == ["live"]
     cookie = await lab.rows(lambda: _signed_in(page))

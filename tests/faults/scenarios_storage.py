@@ -36,7 +36,7 @@ async def _postgres_site(lab: Lab) -> tuple[PostgresServer, Site]:
     return server, await lab.site(database_url=server.url())
 
 
-@scenario("F15", "`database is locked` for 4 s: audio goes on, rows follow", quick=True)
+@scenario("F15", "`database is locked` for 4 s: audio goes on, rows follow")
 async def database_locked(lab: Lab) -> None:
     site = await lab.site()
     page = await lab.page(site)
@@ -170,7 +170,7 @@ async def flipped_bit(lab: Lab) -> None:
     lab.expect_trace("spool put aside")
 
 
-@scenario("F19", "the spool is gone: another epoch, the answer starts again at 0", quick=True)
+@scenario("F19", "the spool is gone: another epoch, the answer starts again at 0")
 async def spool_gone(lab: Lab) -> None:
     site, page, spool = await _away(lab, 10)
     shutil.rmtree(spool.parent)
