@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import django
 from django.core.management import call_command, get_commands
@@ -36,7 +37,7 @@ def _let_disk_hang(while_there: Path) -> None:
     """Every fdatasync waits as long as this file is there."""
     sync = os.fdatasync
 
-    def syncing(fd: int) -> None:
+    def syncing(fd: Any) -> None:
         while while_there.exists():
             time.sleep(0.05)
         sync(fd)
