@@ -266,7 +266,7 @@ def heard_before(events: Sequence[ev.Event]) -> tuple[HeardUtterance, ...]:
     It ends before the first that has no final, and before guesses at the end: the audio from there on is to
     be heard again. A guess in the middle stays, as lost.
     """
-    finals = {event.utterance: event for event in events if isinstance(event, ev.TranscriptFinal)}
+    finals = _finals(events)
     last = 0
     while last + 1 in finals:
         last += 1
@@ -275,10 +275,20 @@ def heard_before(events: Sequence[ev.Event]) -> tuple[HeardUtterance, ...]:
     return tuple(_heard_in(finals[number]) for number in range(1, last + 1))
 
 
+def words_lost(events: Sequence[ev.Event]) -> bool:
+    """Whether an answer's finals tell of speech that no engine has heard whole."""
+    return any(final.guessed for final in _finals(events).values())
+
+
 def missing_before(events: Sequence[ev.Event]) -> tuple[Missing, ...]:
     """The holes of an answer that its events tell of."""
     holes = (event for event in events if isinstance(event, ev.AudioMissing))
     return tuple(Missing(hole.at_s, hole.seconds, hole.why) for hole in holes)
+
+
+def _finals(events: Sequence[ev.Event]) -> dict[int, ev.TranscriptFinal]:
+    """By utterance, each as it was last corrected."""
+    return {event.utterance: event for event in events if isinstance(event, ev.TranscriptFinal)}
 
 
 def _heard_in(final: ev.TranscriptFinal) -> HeardUtterance:

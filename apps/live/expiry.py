@@ -26,7 +26,7 @@ from inference import events as ev
 from inference.assessment import Answer, Language
 from inference.nlp.score import assess
 from inference.session import AnswerOutcome
-from inference.transcription import heard_before, join_texts
+from inference.transcription import heard_before, join_texts, words_lost
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +50,11 @@ class _Left:
     @property
     def skipped(self) -> bool:
         return self.ended is not None and self.ended.reason == "skipped"
+
+    @property
+    def unheard(self) -> bool:
+        """What there is of the words must not be scored: some were said that nobody has."""
+        return words_lost(self.past) and not self.typed
 
     @property
     def complete(self) -> bool:
@@ -128,7 +133,8 @@ def _verdict(left: _Left, spool: Spool, kept: Kept) -> Verdict:
 
 def _outcome(left: _Left, spool: Spool) -> AnswerOutcome:
     answer = _answer(left, spool)
-    assessment = assess(answer) if answer.text and not left.skipped else None
+    scored = answer.text and not left.skipped and not left.unheard
+    assessment = assess(answer) if scored else None
     heard = heard_before(left.past)
     return AnswerOutcome(
         turn=left.turn.number,
@@ -155,7 +161,9 @@ def _answer(left: _Left, spool: Spool) -> Answer:
         text=join_texts([*(h.transcript.text for h in heard), left.typed]),
         words=tuple(word for h in heard for word in h.transcript.words),
         speech_s=sum(h.voice_end_s - h.start_s for h in heard) if heard else None,
-        low_confidence=bool(spool.lost) or any(h.lost or h.transcript.low_confidence for h in heard),
+        low_confidence=bool(spool.lost)
+        or words_lost(left.past)
+        or any(h.transcript.low_confidence for h in heard),
     )
 
 

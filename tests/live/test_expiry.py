@@ -13,13 +13,14 @@ from django.test import override_settings
 
 from apps.assessment.models import Score
 from apps.interviews.models import Interview, Turn
-from apps.interviews.services.live import interview_claim, typed_answer_keep
+from apps.interviews.services.live import event_append, interview_claim, typed_answer_keep
 from apps.interviews.services.seats import Seat, Superseded, seat_take
 from apps.live.expiry import interview_expired
 from apps.live.recorder import expiry_record
 from apps.live.rows import in_database
 from apps.live.spool import SpoolBusyError
 from apps.ops.models import Job
+from inference import events as ev
 from tests.live.here import Statements, database_threads
 from tests.live.stack import ANSWER, WITHIN_S, Page, Person, Server
 from tests.live.wire import numbered_pcm, silence, speech
@@ -172,6 +173,20 @@ def test_speech_that_no_engine_has_heard_yet_is_left_to_the_analysis(left: Serve
     assert expired(person.interview.pk)
     turn = turn_of(person)
     assert (turn.status, turn.scores.count(), kept_pcm(left, turn)) == ("unscored", 0, speech(1.0))
+
+
+@pytest.mark.parametrize("guess", [2, 1])
+def test_words_that_no_engine_has_heard_are_not_scored(left: Server, guess: int) -> None:
+    person = answered_and_left(left)
+    interview = Interview.objects.get(pk=person.interview.pk)
+    [final] = interview.events.filter(type="transcript.final")
+    guessed = ev.EVENT.validate_python(
+        final.payload | {"utterance": guess, "text": "Only", "guessed": True}, strict=False
+    )
+    event_append(seat=Seat(interview.pk, interview.generation), events=[guessed])
+    assert expired(interview.pk)
+    turn = turn_of(person)
+    assert (turn.status, turn.scores.count(), turn.low_confidence) == ("unscored", 0, True)
 
 
 def test_a_typed_answer_that_was_kept_but_not_judged_is_judged(left: Server) -> None:
