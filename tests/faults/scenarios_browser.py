@@ -1,10 +1,12 @@
-"""Section D with a real Chromium: what the page itself keeps when the network or the browser goes."""
+"""Section D of the fault list in a real Chromium: its page says what it does, and keeps what it holds."""
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 
+import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
 from tests.faults.lab import Lab, scenario
@@ -15,82 +17,86 @@ from tests.pages.browser import SPEECH, kill, lasting, playing
 from tests.pages.captured import SHORT_S, WORDS_S, Captured, all_saved, kept_s, recording_of
 from tests.pages.visit import looks_like_a_model
 
-
-async def _voice_site(lab: Lab) -> tuple[Proxy, Person]:
-    """A site whose pages offer the microphone, behind a proxy, and somebody with an interview there."""
-    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
-        raise Unavailable("no Chromium on this machine")
-    site = await lab.site(environment={"ASR_MODEL": looks_like_a_model(lab.folder / "deaf")})
-    return await lab.proxy(site.port), await lab.person(questions=1)
+LONG_SPEECH = SPEECH.with_name("long_answer.wav")
+NARROW = 16 * 1_024.0
 
 
-async def _enter(context: BrowserContext, proxy: Proxy, person: Person) -> Page:
-    """The page of the interview, for somebody who has just come or comes back with the same login."""
+@asynccontextmanager
+async def _browser(
+    lab: Lab, door: str, cookies: Mapping[str, str], captured: Captured
+) -> AsyncIterator[tuple[BrowserContext, Page]]:
+    """The same profile each time, as on a visitor's own machine."""
+    try:
+        async with lasting(lab.folder / "profile", *playing(LONG_SPEECH)) as context:
+            await context.add_cookies(
+                [{"name": name, "value": value, "url": door} for name, value in cookies.items()]
+            )
+            await captured.listen(context)
+            yield context, context.pages[0]
+    except pytest.skip.Exception as missing:
+        raise Unavailable(str(missing)) from missing
+
+
+async def _stage(lab: Lab) -> tuple[Proxy, Person, dict[str, str]]:
+    """A site that hears, behind a proxy, and somebody with an interview."""
+    model = looks_like_a_model(lab.folder / "deaf")
+    site = await lab.site(environment={"ASR_MODEL": model})
+    person = await lab.person()
     name, _, value = person.cookie.partition("=")
-    await context.add_cookies([{"name": name, "value": value, "url": proxy.url}])
-    return context.pages[0]
+    return await lab.proxy(site.port), person, {name: value}
 
 
-async def _speak(page: Page, proxy: Proxy, person: Person) -> None:
-    await page.goto(f"{proxy.url}/interviews/{person.interview.public_id}/microphone/")
+async def _speak(page: Page, door: str, person: Person) -> str:
+    """From the microphone check to the live page; returns its address."""
+    await page.goto(f"{door}/interviews/{person.interview.public_id}/microphone/")
     await page.click("#turn-on")
     await expect(page.locator("#start")).to_be_visible(timeout=SHORT_S)
     await page.click("#start")
     await all_saved(page)
+    return page.url
 
 
-def _profile(lab: Lab) -> Path:
-    return lab.folder / "profile"
-
-
-@scenario("F50e", "Chromium: the network goes in mid answer and comes back: no hole, no repeat")
-async def network_cut_in_a_browser(lab: Lab) -> None:
-    proxy, person = await _voice_site(lab)
-    captured = Captured()
-    async with lasting(_profile(lab), *playing(SPEECH)) as context:
-        await captured.listen(context)
-        page = await _enter(context, proxy, person)
-        await _speak(page, proxy, person)
-        proxy.hole(on=True)
-        await context.set_offline(True)
-        await expect(page.locator("#state")).to_have_text(
-            "Offline: recording on this device", timeout=SHORT_S
-        )
-        await kept_s(page, 4)
-        proxy.hole(on=False)
-        await context.set_offline(False)
-        await all_saved(page)
-        await page.click("#done")
-        pcm = await recording_of(page, str(person.interview.public_id))
-    head, end = captured.run_in(pcm)
-    assert captured.length(head, end) == len(pcm)
-
-
-@scenario("F51", "Chromium killed and opened again: what its device had kept arrives")
+@scenario("F51", "Chromium killed with -9 and opened again: what it had not sent arrives", limit_s=240)
 async def browser_killed(lab: Lab) -> None:
-    proxy, person = await _voice_site(lab)
+    proxy, person, cookies = await _stage(lab)
     captured = Captured()
-    async with lasting(_profile(lab), *playing(SPEECH)) as context:
-        await captured.listen(context)
-        page = await _enter(context, proxy, person)
-        await _speak(page, proxy, person)
+    async with _browser(lab, proxy.url, cookies, captured) as (_, page):
+        address = await _speak(page, proxy.url, person)
+        sent = len(captured.frames)
         proxy.hole(on=True)
         await kept_s(page, 1)
         before = len(captured.frames)
-        await kept_s(page, 5)  # by now the device has those
-        kill(_profile(lab))
+        await kept_s(page, 9)  # by now the device has those
+        kill(lab.folder / "profile")
     first = len(captured.frames)
     proxy.hole(on=False)
-    async with lasting(_profile(lab), *playing(SPEECH)) as context:
-        await captured.listen(context)
-        page = await _enter(context, proxy, person)
-        await page.goto(f"{proxy.url}/interviews/{person.interview.public_id}/")
+    async with _browser(lab, proxy.url, cookies, captured) as (_, page):
+        await page.goto(address)
         await expect(page.locator("#done")).to_be_enabled(timeout=WORDS_S)
         await all_saved(page)
         await page.click("#done")
         pcm = await recording_of(page, str(person.interview.public_id))
     head, end = captured.run_in(pcm, stop=first)
     taken = captured.length(head, end)
-    assert end >= before, "frames that the device had kept did not arrive"
+    lab.measured("captured", first / 10)
+    lab.measured("of them arrived", (end - head) / 10)
+    assert end >= before > sent
     again, last = captured.run_in(pcm, taken, first)
     assert taken + captured.length(again, last) == len(pcm)
+
+
+@scenario("F53f", "16 KB/s in a real page: it says that it falls behind, and catches up", limit_s=240)
+async def narrow_page(lab: Lab) -> None:
+    proxy, person, cookies = await _stage(lab)
+    captured = Captured()
+    async with _browser(lab, proxy.url, cookies, captured) as (_, page):
+        await _speak(page, proxy.url, person)
+        proxy.up.bandwidth = NARROW
+        behind = re.compile(r"\b([3-9]|[1-9]\d) s(…| kept on this device| wait in this page)")
+        await expect(page.locator("#saved")).to_have_text(behind, timeout=SHORT_S)
+        proxy.up.bandwidth = 0
+        await all_saved(page)
+        await page.click("#done")
+        pcm = await recording_of(page, str(person.interview.public_id))
+    head, end = captured.run_in(pcm)
+    assert captured.length(head, end) == len(pcm)
