@@ -112,6 +112,12 @@ export class Outgoing {
     this.ackedAt = performance.now();
   }
 
+  /** Closed, and nothing of it goes up before the next word of the server. */
+  park() {
+    this.closed = true;
+    this.resume({ next: this.acked, window: 0, epoch: this.epoch });
+  }
+
   /** @param {number} upto last seq on disk @param {number} window frames that may follow */
   ack(upto, window) {
     this.savedAtMs = this.frames.get(upto)?.atMs ?? this.savedAtMs;
@@ -198,7 +204,7 @@ export class Outgoing {
     for (let seq = from; seq < Math.min(from + READ_FRAMES, this.next); seq += 1) {
       const frame = read.get(seq);
       if (frame) this.frames.set(seq, frame);
-      else if (this.stored.delete(seq)) this.#hole(seq, seq + 1, "unreadable");
+      else if (!this.frames.has(seq) && this.stored.delete(seq)) this.#hole(seq, seq + 1, "unreadable");
     }
     this.reading = false;
     this.onRead();

@@ -129,7 +129,7 @@ export class FrameStore {
   /** @param {number} answer @param {number} from @returns {Promise<number[]>} the seqs kept, in order */
   async seqs(answer, from) {
     await this.flush();
-    const keys = await done(this.#frames("readonly").getAllKeys(range(this.interview, answer, from)));
+    const keys = await this.#keys(range(this.interview, answer, from));
     return keys.map((key) => /** @type {number} */ (/** @type {unknown[]} */ (key)[2]));
   }
 
@@ -156,7 +156,7 @@ export class FrameStore {
 
   /** @returns {Promise<Map<number, number>>} the answers that frames are kept of, and the last seq of each */
   async answers() {
-    const keys = await done(this.#frames("readonly").getAllKeys(range(this.interview)));
+    const keys = await this.#keys(range(this.interview));
     return new Map(keys.map((key) => {
       const [, answer, seq] = /** @type {[string, number, number]} */ (key);
       return [answer, seq];
@@ -168,6 +168,16 @@ export class FrameStore {
     this.queue = [];
     await this.writing;
     await this.#remove(range(this.interview));
+  }
+
+  /** A device that fails keeps nothing: the interview goes on without it. @param {IDBKeyRange} keys @returns {Promise<IDBValidKey[]>} */
+  async #keys(keys) {
+    try {
+      return await done(this.#frames("readonly").getAllKeys(keys));
+    } catch {
+      this.refused = true;
+      return [];
+    }
   }
 
   /** @param {IDBKeyRange} keys */

@@ -31,6 +31,8 @@ export class Uplink {
     this.broken = false; // audio was dropped: the next frame says so
     this.live = false;
     this.round = 0;
+    this.ended = 0; // the newest answer that takes nothing more
+    this.taking = Promise.resolve(); // standings are taken up one after the other
     this.burstMs = BURST_MS;
     this.tokensMs = BURST_MS;
     this.filledAt = performance.now();
@@ -120,9 +122,15 @@ export class Uplink {
   async welcome(welcome) {
     this.round += 1;
     const { round } = this;
+    this.answer = Math.max(this.answer, welcome.answer); // before any wait: its opening is replayed right after this
+    await this.#inTurn(() => this.#takeUp(welcome, round));
+  }
+
+  /** @param {Welcome} welcome @param {number} round */
+  async #takeUp(welcome, round) {
+    if (round !== this.round) return;
     const late = welcome.late ?? [];
     const wanted = new Set([welcome.answer, ...late.map(({ answer }) => answer)]);
-    this.answer = Math.max(this.answer, welcome.answer); // before any wait: its opening is replayed right after this
     await this.#unlock(welcome.buffer_key ?? "");
     for (const standing of late) await this.#standLate(standing);
     if (welcome.answer) this.#captureInto(await this.#stand(welcome));
@@ -130,14 +138,27 @@ export class Uplink {
     if (round !== this.round) return;
     this.live = true;
     this.pump();
-    for (const [answer, last] of unnamed) this.link.tell({ type: "end", answer, last_seq: last, sha256: "" });
+    for (const [answer, last] of unnamed) {
+      if (!this.all.get(answer)?.endSent) this.link.tell({ type: "end", answer, last_seq: last, sha256: "" });
+    }
+  }
+
+  /** Two that read the device at once would number the same frames. @param {() => Promise<void>} step @returns {Promise<void>} */
+  #inTurn(step) {
+    const taken = this.taking.then(step);
+    this.taking = taken.catch(() => {}); // told to who waits for it
+    return taken;
   }
 
   /** @param {{answer: number, upto: number, window: number}} message */
   ack({ answer, upto, window }) {
     const outgoing = this.all.get(answer);
     if (outgoing) outgoing.ack(upto, window);
-    else if (answer < this.answer || !this.open) this.#standLate({ answer, epoch: "", next: upto + 1, window });
+    else if (answer < this.answer || !this.open) {
+      this.#inTurn(async () => {
+        if (!this.all.has(answer)) await this.#standLate({ answer, epoch: "", next: upto + 1, window });
+      });
+    }
     this.pump();
   }
 
@@ -165,6 +186,7 @@ export class Uplink {
 
   /** No more frames for this answer; what is captured from now on waits for the next one. */
   close() {
+    this.ended = this.answer; // also one that is still being taken up
     if (this.current) this.current.closed = true;
     this.pump();
   }
@@ -172,10 +194,11 @@ export class Uplink {
   /** Another page goes on: what this one holds is on the device, or lost with it. */
   async release() {
     this.pause();
-    await this.store?.flush();
+    await this.taking;
     this.all.clear();
-    this.current = null;
+    this.current = null; // nothing is numbered here from now on
     this.answer = 0;
+    await this.store?.flush();
     this.waiting = [];
   }
 
@@ -233,10 +256,12 @@ export class Uplink {
    */
   async #unnamed(wanted, upTo) {
     const held = new Map([...this.all.values()].map(({ answer, next }) => [answer, next - 1]));
-    for (const [answer, last] of (await this.store?.answers()) ?? []) held.set(answer, last);
+    for (const [answer, last] of (await this.store?.answers()) ?? []) {
+      held.set(answer, Math.max(last, held.get(answer) ?? -1));
+    }
     for (const answer of [...held.keys()]) {
       if (wanted.has(answer) || answer > upTo) held.delete(answer);
-      else this.all.delete(answer);
+      else this.all.get(answer)?.park();
     }
     return held;
   }
@@ -281,6 +306,7 @@ export class Uplink {
 
   /** @param {Outgoing} outgoing */
   #captureInto(outgoing) {
+    if (outgoing.answer === this.ended) outgoing.closed = true;
     if (outgoing.answer !== this.answer) {
       outgoing.closed = true; // the server went on meanwhile
       return;

@@ -299,6 +299,57 @@ async def test_what_the_device_lost_or_cannot_read_is_a_gap(page: Page) -> None:
     ]
 
 
+async def test_two_welcomes_that_overtake_the_device_number_no_frame_twice(page: Page) -> None:
+    """The first connection goes before the device was read; what was said meanwhile goes up once, all of it."""
+    assert await uplink(page, """
+        say(3); const first = welcome(1, 0); up.pause(); const second = welcome(1, 0);
+        await first; await second; say(1, 3); up.close();
+        await until(() => told.length);
+        await up.store.forgetAll();
+        return [sent.map((bytes) => bytes[40]), seqs(), told.at(-1).last_seq];
+    """, interview="overtaken") == [[0, 1, 2, 3], [0, 1, 2, 3], 3]  # fmt: skip
+
+
+async def test_an_answer_that_ends_while_it_is_taken_up_stays_ended(page: Page) -> None:
+    assert await uplink(page, """
+        const taken = welcome(1, 0); up.close(); await taken; say(1);
+        return [up.open, told.map(({ type, last_seq: last }) => [type, last])];
+    """) == [False, [["end", -1]]]  # fmt: skip
+
+
+async def test_what_only_memory_has_waits_for_a_server_that_does_not_name_it(page: Page) -> None:
+    assert await uplink(page, """
+        await welcome(1, 0); up.pause(); say(3); up.close();
+        await welcome(2, 0); const unasked = seqs(); up.pause();
+        await welcome(2, 0, { late: [{ answer: 1, epoch: "e", next: 0, window: 100 }] });
+        return [unasked, seqs(), told.at(-1).last_seq];
+    """) == [[], [0, 1, 2], 2]  # fmt: skip
+
+
+async def test_a_device_that_fails_holds_nothing_up(page: Page) -> None:
+    assert await uplink(page, """
+        await welcome(1, 0); up.pause(); up.store.db.close(); say(3);
+        await welcome(1, 0); return [seqs(), up.kept];
+    """, interview="failing") == [[0, 1, 2], False]  # fmt: skip
+
+
+async def test_what_is_said_while_the_device_is_read_is_not_missing(page: Page) -> None:
+    assert await uplink(page, """
+        await welcome(1, 0); up.pause(); say(20); await up.store.flush();
+        const kept = await store(), read = kept.read.bind(kept);
+        const again = new m.Uplink(link, Promise.resolve(kept));
+        kept.read = async (...place) => {
+          const found = await read(...place);
+          again.capture(frame(9), 1); await kept.flush();
+          return found;
+        };
+        await again.welcome({ answer: 1, next: 10, epoch: "e", window: 100, buffer_key: a.key });
+        await until(() => { again.pump(); return sent.length >= 11; });
+        await kept.forgetAll();
+        return [seqs(), again.missing];
+    """, interview="reading") == [list(range(10, 21)), 0]  # fmt: skip
+
+
 async def test_what_is_on_the_device_is_sealed_and_half_a_minute_of_it_is_in_memory(page: Page) -> None:
     plain, kept, memory = await uplink(page, """
         await welcome(1, 0); up.pause(); say(200); await up.store.flush();
