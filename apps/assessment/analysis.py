@@ -27,7 +27,8 @@ class GivenAnswer:
     """What was kept of one answer. `pcm` is empty for a typed one, or when its recording is gone.
 
     `unheard`: the live session left it unscored, so its live words are not the whole of it. `late`: audio
-    came after that session. `missing` audio is lost for good; `partial`: some is lost or still to come.
+    came after that session, or as it was broken off. `missing` audio is lost for good; `partial`: some is
+    lost or still to come.
     """
 
     turn: int

@@ -38,7 +38,7 @@ def given_answer(turn: Turn) -> GivenAnswer:
         speech_s=turn.speech_s if spoken else None,
         low_confidence=turn.low_confidence,
         unheard=spoken and turn.status == Turn.Status.UNSCORED,
-        late=turn.late_s > 0,
+        late=turn.late_s > 0 or not turn.audio_complete,
         missing=missing_of(turn),
         partial=bool(turn.missing) or not turn.audio_complete,
     )

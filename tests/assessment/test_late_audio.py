@@ -114,6 +114,16 @@ def test_words_and_score_are_corrected_and_what_was_shown_is_kept_beside_them(wa
     assert [row.text for row in Utterance.objects.filter(decode="live")] == [IN_TIME]
 
 
+def test_the_analysis_of_an_answer_that_was_left_hears_what_came_behind_its_last_final(wav: Wav) -> None:
+    turn = closed_early(wav)
+    wav("a.wav", WHOLE)
+    Turn.objects.filter(pk=turn.pk).update(end_reason="expired", audio_s=6.5)
+    assert analysed(turn).status == "done"
+    turn.refresh_from_db()
+    assert [row.text for row in Utterance.objects.filter(decode="full")] == [IN_TIME, LATE]
+    assert Score.objects.get(stage="deep").low_confidence
+
+
 def test_a_second_run_hears_nothing_and_tells_no_second_event(
     wav: Wav, monkeypatch: pytest.MonkeyPatch
 ) -> None:
