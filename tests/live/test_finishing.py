@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from apps.live import conductor
+from apps.live import conductor, opening
 from apps.live.course import Step
 from apps.live.recorder import Place
 from apps.live.spool import Spool
@@ -24,7 +24,7 @@ def test_finishing_between_two_questions_is_not_forgotten(
     statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = Person(questions=3)
-    ticket, begin, finish = person.ticket(), conductor.turn_begun, conductor.Conductor._finish
+    ticket, begin, finish = person.ticket(), opening.turn_begun, conductor.Conductor._finish
 
     async def finished_while_the_second_opens() -> None:
         opening, finished = asyncio.Event(), asyncio.Event()
