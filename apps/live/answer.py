@@ -267,11 +267,12 @@ def _brief(
     step: Step, setting: AnswerSetting, past: Sequence[ev.Event], ended: ev.TurnEnded | None
 ) -> AnswerBrief:
     heard = heard_before(past)
+    asked = any(isinstance(event, ev.FollowUp) for event in past)
     return AnswerBrief(
         turn=step.number,
         question=step.spec(setting.language),
         limit_s=step.question.limit_s,
-        ask_follow_up=setting.follow_ups and step.kind == "main",
+        ask_follow_up=setting.follow_ups and step.kind == "main" and not asked,
         first_rev=highest_rev(past) + 1,
         spoken=setting.language,
         heard=heard,

@@ -39,11 +39,11 @@ STEP = Step(number=1, question=QUESTION, kind="main", text=QUESTION.text, place=
 class Bench:
     """An answer with everything that it says."""
 
-    def __init__(self, spool: Spool, past: Sequence[ev.Event] = ()) -> None:
+    def __init__(self, spool: Spool, past: Sequence[ev.Event] = (), *, follow_ups: bool = False) -> None:
         self.told: list[Outgoing] = []
         self.logged: list[ev.Event] = []
         engines = Engines(LoudnessDetector(), ScriptedRecognizer(ANSWER), None)
-        setting = AnswerSetting(engines, "en", follow_ups=False, observe=ignore)
+        setting = AnswerSetting(engines, "en", follow_ups=follow_ups, observe=ignore)
         self.answer = LiveAnswer(STEP, spool, setting, self.told.append, self.logged.append, past)
 
     async def outcome(self) -> AnswerOutcome:
@@ -139,6 +139,23 @@ def test_words_that_are_final_are_not_heard_again_when_the_spool_had_to_be_begun
     assert outcome.utterances[1].start_s >= 1.5
     assert outcome.transcript == f"{ANSWER} {ANSWER}"
     assert [event for event in logged if isinstance(event, ev.AudioMissing)] == []
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_follow_up_is_asked_once_however_often_its_answer_is_judged(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    monkeypatch.setattr("apps.live.answer.END_WITHIN_S", 0.1)
+    fill(spool, speech(1.0))
+    follow_up = ev.FollowUp(turn=1, text="By how much?", source="rules")
+    past = [final(1, 0.0, 1.0), ended(at_s=1.0), *([follow_up] if asked else [])]
+
+    async def judged_again() -> list[ev.Event]:
+        bench = Bench(spool, past, follow_ups=True)
+        await bench.outcome()
+        return [event for event in bench.logged if isinstance(event, ev.FollowUp)]
+
+    assert len(run(judged_again())) == (0 if asked else 1)
 
 
 def test_missing_frames_are_waited_for_as_long_as_they_come(spool: Spool) -> None:
