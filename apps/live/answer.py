@@ -70,6 +70,8 @@ class LiveAnswer:
         self._text_kept = asyncio.Event()
         self._handed_in = asyncio.Event()  # the page has: `end` came and every frame before it
         self.last_word: End | None = None
+        self._held_to = 0  # the page said that it holds the seqs before
+        self._done = False  # to be ended once they are here
         self._late_end: asyncio.TimerHandle | None = None
         self._sealed = False
         self.complete = False  # with the seal: nothing of it is still to come
@@ -101,6 +103,14 @@ class LiveAnswer:
         if typed:
             self.answer_in_text(typed)
             self.text_kept()
+
+    def expect(self, held_to: int) -> None:
+        """The page holds frames up to `held_to` (exclusive): none of them is silence."""
+        self._held_to = held_to
+
+    @property
+    def may_hold_speech(self) -> bool:
+        return self.holds_speech or self.spool.next < self._held_to
 
     def take(self, frame: Frame) -> None:
         if self._ignores(frame.seq):
@@ -138,15 +148,16 @@ class LiveAnswer:
             return
         # Frames before last_seq are missing: they are asked for, and waited for within bounds.
         self.intake.ask_again()
-        if self._late_end is None:
-            loop = asyncio.get_running_loop()
-            self._await_rest(loop.time() + CATCH_UP_WITHIN_S)
+        self._begin_waiting()
 
     def skip(self) -> None:
         self._session.skip()
 
     def done(self) -> None:
-        self._session.done()
+        """End the turn as soon as the frames that the page holds are here, or do not come."""
+        self._done = True
+        self._check_handed_in()
+        self._begin_waiting()
 
     def thinking(self) -> None:
         self._session.thinking()
@@ -239,6 +250,12 @@ class LiveAnswer:
         if self.last_word is not None and self.spool.next > self.last_word.last_seq:
             self._handed_in.set()
             self._session.done()
+        elif self._done and self.spool.next >= self._held_to:
+            self._session.done()
+
+    def _begin_waiting(self) -> None:
+        if self._late_end is None:
+            self._await_rest(asyncio.get_running_loop().time() + CATCH_UP_WITHIN_S)
 
     def _await_rest(self, until: float, seen: int = -1) -> None:
         """As long as missing frames come, a page that catches up after an outage is waited for."""

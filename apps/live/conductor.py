@@ -83,7 +83,7 @@ class Conductor:
         announced: Sequence[ev.Event] = ()
         if step is not None:
             announced = await self._open(step, state)
-            self._compare_epochs(hello)
+            self._compare(hello)
         lost = hello.events_from > state.last_eid
         self._missed = [Reload()] if lost else [*state.after(hello.events_from), *announced]
         return self._welcome(finished=step is None)
@@ -181,7 +181,7 @@ class Conductor:
         self._finishing = True
         if self._answer is None:
             return
-        if self._answer.holds_speech:
+        if self._answer.may_hold_speech:
             self._answer.done()
         else:
             self._answer.skip()
@@ -243,12 +243,14 @@ class Conductor:
         self._answer = answer
         return announced
 
-    def _compare_epochs(self, hello: Hello) -> None:
+    def _compare(self, hello: Hello) -> None:
         """What was acknowledged stands, whatever the page claims; only without any of it is `next` 0."""
         answer = self._answer
-        if answer is None or hello.answer != answer.number or hello.epoch in {None, answer.spool.epoch}:
+        if answer is None or hello.answer != answer.number:
             return
-        logger.warning("answer %d: the page's epoch is not its spool's", answer.number)
+        answer.expect(hello.have_to)
+        if hello.epoch not in {None, answer.spool.epoch}:
+            logger.warning("answer %d: the page's epoch is not its spool's", answer.number)
 
     def _compare_checksums(self, answer: LiveAnswer, kept: Kept) -> None:
         if not answer.matches(kept.recording.sha256):

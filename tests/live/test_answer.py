@@ -177,6 +177,21 @@ def test_missing_frames_are_waited_for_as_long_as_they_come(spool: Spool) -> Non
     assert run(waited()) == (False, True, True)
 
 
+def test_an_answer_is_done_once_the_frames_that_the_page_holds_are_here(spool: Spool) -> None:
+    async def ends() -> list[bool]:
+        answer = Bench(spool).answer
+        answer.expect(3)
+        seen = [answer.may_hold_speech]
+        answer.done()
+        for frame in frames(silence(0.3)):
+            seen.append(answer._session._ended is not None)
+            answer.take(frame)
+        answer.seal()
+        return [*seen, answer._session._ended is not None, answer.may_hold_speech]
+
+    assert run(ends()) == [True, False, False, False, True, False]
+
+
 def gap(first: int, to: int) -> Gap:
     return Gap.model_validate({"type": "gap", "answer": 1, "from": first, "to": to, "why": "lost"})
 

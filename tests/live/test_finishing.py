@@ -82,6 +82,22 @@ def test_finishing_early_keeps_what_was_said_and_orders_the_analysis(server: Ser
     assert Job.objects.filter(subject_id=person.interview.pk).count() == 1
 
 
+def test_finishing_waits_for_what_was_said_out_of_reach(server: Server) -> None:
+    person = Person(questions=3)
+    with Page(server, person) as page:
+        page.hello()
+        page.until("answer.opened")
+    with Page(server, person) as page:
+        page.hello(answer=1, have_from=0, have_to=20)
+        page.say(type="finish")
+        page.stream(SPOKEN)
+        page.until("turn.ended", reason="done")
+        page.end(SPOKEN)
+        page.until("session.ended")
+    [turn] = person.interview.turns.all()
+    assert (turn.status, turn.audio_complete, turn.scores.count()) == ("answered", True, 1)
+
+
 def test_finishing_twice_while_silence_ends_the_turn_gives_one_report(server: Server) -> None:
     person = Person(questions=2)
     with Page(server, person) as page, Page(server, person) as other:
