@@ -58,7 +58,7 @@ export class LiveSocket {
     this.heardAt = 0;
     this.beatAt = 0;
     addEventListener("online", () => this.#hurry());
-    addEventListener("offline", () => !this.over && this.round > 0 && this.handlers.onLink("offline"));
+    addEventListener("offline", () => this.#lost());
   }
 
   connect() {
@@ -97,7 +97,7 @@ export class LiveSocket {
     const round = this.round;
     this.draining = false;
     this.handlers.onLink(this.#waitingState());
-    const ticket = this.resume ? "" : await this.#ticket();
+    const ticket = this.resume ? "" : await this.#ticket(round);
     if (round !== this.round || this.over || ticket === null) return;
     const socket = new WebSocket(this.addresses.socketUrl, this.addresses.protocol.subprotocol);
     socket.binaryType = "arraybuffer";
@@ -118,8 +118,8 @@ export class LiveSocket {
     this.beatAt = performance.now();
   }
 
-  /** @returns {Promise<string | null>} null: no ticket now; a retry is under way or the end was told */
-  async #ticket() {
+  /** @param {number} round @returns {Promise<string | null>} null: no ticket now; a retry is under way or the end was told */
+  async #ticket(round) {
     try {
       const response = await fetch(this.addresses.ticketUrl(), {
         method: "POST",
@@ -128,9 +128,9 @@ export class LiveSocket {
         signal: AbortSignal.timeout(TICKET_LIMIT_MS),
       });
       if (response.ok) return (await response.json()).ticket;
-      this.#refused(response);
+      if (round === this.round) this.#refused(response);
     } catch {
-      this.#retry();
+      if (round === this.round) this.#retry();
     }
     return null;
   }
@@ -221,6 +221,13 @@ export class LiveSocket {
     this.attempt = 0;
     this.#drop();
     this.#open();
+  }
+
+  /** What stands now may hear of it much later, or never; without any network this machine's own server still answers. */
+  #lost() {
+    if (this.over || this.round === 0) return;
+    this.#drop();
+    this.#retry();
   }
 
   /** @returns {Link} */

@@ -300,7 +300,7 @@ async def test_what_the_device_lost_or_cannot_read_is_a_gap(page: Page) -> None:
 
 
 async def test_two_welcomes_that_overtake_the_device_number_no_frame_twice(page: Page) -> None:
-    """The first connection goes before the device was read; what was said meanwhile goes up once, all of it."""
+    """The first connection goes before the device was read; what was said meanwhile goes up once."""
     assert await uplink(page, """
         say(3); const first = welcome(1, 0); up.pause(); const second = welcome(1, 0);
         await first; await second; say(1, 3); up.close();
@@ -422,6 +422,59 @@ async def test_the_page_never_says_that_it_records_when_it_does_not(page: Page) 
 async def test_one_line_says_what_is_safe(page: Page, changed: dict[str, object], kind: str) -> None:
     calm = {"live": True, "kept": True, "full": False, "unsavedMs": 0, "missingMs": 0, "savedAtMs": 1}
     assert await run(page, "truth", "return m.truthKind(a);", {**calm, **changed}) == kind
+
+
+SOCKET = """
+const links = [], opened = [];
+class Wire extends EventTarget {
+  constructor() {
+    super();
+    this.readyState = 1;
+    opened.push(this);
+    setTimeout(() => {
+      this.dispatchEvent(new Event("open"));
+      this.say({ type: "welcome", resume_token: "again" });
+    });
+  }
+  say(message) { this.dispatchEvent(new MessageEvent("message", { data: JSON.stringify(message) })); }
+  send() {}
+  close() { this.readyState = 3; }
+}
+Object.assign(Wire, { OPEN: 1 });
+const real = { WebSocket, fetch };
+const answer = async () => new Response(JSON.stringify({ ticket: "t" }), { status: a });
+Object.assign(globalThis, { WebSocket: Wire, fetch: answer });
+const socket = new m.LiveSocket(
+  { socketUrl: "/", ticketUrl: () => "/", csrfToken: "", protocol: { subprotocol: "s", close_codes: {} } },
+  { hello: () => ({}), onMessage: () => {}, onLink: (link) => links.push(link), owedS: () => 0 },
+);
+const lives = () => links.filter((link) => link === "live").length;
+const until = async (ready) => { while (!ready()) await new Promise((resolve) => setTimeout(resolve, 20)); };
+try {
+"""
+
+
+async def socket(page: Page, body: str, ticket_status: int = 200) -> Any:
+    ending = "} finally { socket.close(); Object.assign(globalThis, real); }"
+    return await run(page, "socket", SOCKET + body + ending, ticket_status)
+
+
+async def test_a_browser_that_calls_itself_offline_still_tries(page: Page) -> None:
+    """A server on this very machine is reached without any network, and a browser may be wrong."""
+    assert await socket(page, """
+        socket.connect(); await until(lives);
+        dispatchEvent(new Event("offline")); const given_up = opened[0].readyState;
+        await until(() => lives() === 2);
+        return [given_up, opened[1].readyState];
+    """) == [3, 1]  # fmt: skip
+
+
+async def test_a_ticket_that_comes_after_the_page_left_changes_nothing(page: Page) -> None:
+    assert await socket(page, """
+        socket.connect(); socket.close();
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        return links;
+    """, ticket_status=409) == ["connecting"]  # fmt: skip
 
 
 async def test_back_off_has_jitter_and_a_ceiling(page: Page) -> None:
