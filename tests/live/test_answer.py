@@ -148,7 +148,7 @@ def test_a_follow_up_is_asked_once_however_often_its_answer_is_judged(
     monkeypatch.setattr("apps.live.answer.END_WITHIN_S", 0.1)
     fill(spool, speech(1.0))
     follow_up = ev.FollowUp(turn=1, text="By how much?", source="rules")
-    past = [final(1, 0.0, 1.0), ended(at_s=1.0), *([follow_up] if asked else [])]
+    past: list[ev.Event] = [final(1, 0.0, 1.0), ended(at_s=1.0), *([follow_up] if asked else [])]
 
     async def judged_again() -> list[ev.Event]:
         bench = Bench(spool, past, follow_ups=True)
