@@ -18,8 +18,6 @@ import { WakeLock } from "./wake.js";
 
 const SAMPLES_PER_S = 16000;
 const REPORT_AFTER_MS = 5000; // time to read the last feedback
-const LATE_MS = 60000; // and for sound that the server lacks: the report sends the rest of what is on the device
-const ONLY_HERE_MS = 20 * 60000; // where nothing is, this page is the last one to have it
 
 export class LivePage {
   /** @param {DOMStringMap} page */
@@ -376,9 +374,7 @@ export class LivePage {
     this.stop("ended", { see_report: () => location.assign(url) });
     const from = performance.now();
     const { uplink } = this.answering;
-    const sending = () => uplink.unsaved > 0 && this.facts.link === "live";
-    const patienceMs = () => (sending() ? (uplink.kept ? LATE_MS : ONLY_HERE_MS) : afterMs);
-    const waits = () => performance.now() - from < patienceMs();
+    const waits = () => performance.now() - from < Math.max(afterMs, uplink.patienceMs(!this.socket.over));
     while (waits()) await new Promise((resolve) => { setTimeout(resolve, 100); });
     this.socket.close();
     location.assign(url);

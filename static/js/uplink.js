@@ -11,6 +11,8 @@ import { Outgoing } from "./outgoing.js";
 const WAITING_FRAMES = 300; // captured while no answer is open
 const BURST_MS = 800;
 const CATCH_UP = 4; // times real time
+const LATE_MS = 60000; // the report sends the rest of what is on the device
+const ONLY_HERE_MS = 20 * 60000; // where nothing is, this page is the last one to have it
 const TICK_MS = 100;
 const BYTES_PER_MS = (2 * SAMPLE_RATE) / 1000;
 
@@ -56,6 +58,13 @@ export class Uplink {
 
   get unsaved() {
     return this.#sum((one) => one.unsaved);
+  }
+
+  /** How long a page whose interview is over waits for the rest to go up. @param {boolean} admitted a lost connection may come back */
+  patienceMs(admitted) {
+    if (this.unsaved === 0) return 0;
+    if (this.kept) return this.live ? LATE_MS : 0;
+    return admitted ? ONLY_HERE_MS : 0;
   }
 
   get missing() {

@@ -326,6 +326,19 @@ async def test_what_only_memory_has_waits_for_a_server_that_does_not_name_it(pag
     """) == [[], [0, 1, 2], 2]  # fmt: skip
 
 
+async def test_a_page_that_alone_has_sound_outlives_a_lost_connection_with_it(page: Page) -> None:
+    """Where the device keeps it, the report sends it: there is nothing to wait for without a connection."""
+    waits = """
+        const found = []; const look = (admitted) => found.push(up.patienceMs(admitted) > 0);
+        await welcome(1, 0, { window: 0 }); look(true); say(3); await up.store?.flush();
+        look(true); up.pause(); look(true); look(false);
+        await up.store?.forgetAll();
+        return found;
+    """
+    assert await uplink(page, waits) == [False, True, True, False]
+    assert await uplink(page, waits, interview="leaving") == [False, True, False, False]
+
+
 async def test_a_device_that_fails_holds_nothing_up(page: Page) -> None:
     assert await uplink(page, """
         await welcome(1, 0); up.pause(); up.store.db.close(); say(3);
