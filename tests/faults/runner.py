@@ -80,8 +80,9 @@ class Runner:
             failed = [one for one in scenarios if results[one.id].outcome == "failed"]
             for one in failed:
                 again = self._run_all([one], 1)[one.id]
-                again.retried = True
+                again.retried, first = True, results[one.id]
                 if again.outcome == "passed":
+                    again.why, again.log = first.why, first.log
                     results[one.id] = again
             return [results[one.id] for one in scenarios]
         finally:
@@ -193,7 +194,7 @@ def closing_lines(results: Sequence[Result], *, strict: bool) -> tuple[list[str]
     """What is said at the end, and whether the run failed. `strict`: a skipped scenario fails it."""
     failed = [one for one in results if one.outcome == "failed"]
     skipped = [one for one in results if one.outcome == "skipped"]
-    lines = [f"--- {one.id}\n{one.why}\n{one.log}" for one in failed]
+    lines = [f"--- {one.id}\n{one.why}\n{one.log}" for one in results if one.outcome != "skipped" and one.why]
     lines += [f"skipped: {one.id} ({one.why})" for one in skipped]
     lines += [f"retried: {one.id} passed alone" for one in results if one.retried and one.outcome == "passed"]
     if strict and skipped:

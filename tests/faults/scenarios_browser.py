@@ -100,3 +100,23 @@ async def narrow_page(lab: Lab) -> None:
         pcm = await recording_of(page, str(person.interview.public_id))
     head, end = captured.run_in(pcm)
     assert captured.length(head, end) == len(pcm)
+
+
+@scenario("F50e", "the network goes under a real page and comes back: no hole, no repeat", limit_s=240)
+async def network_cut_under_a_page(lab: Lab) -> None:
+    proxy, person, cookies = await _stage(lab)
+    captured = Captured()
+    async with _browser(lab, proxy.url, cookies, captured) as (context, page):
+        await _speak(page, proxy.url, person)
+        proxy.hole(on=True)
+        await context.set_offline(True)
+        offline = "Offline: recording on this device"
+        await expect(page.locator("#state")).to_have_text(offline, timeout=SHORT_S)
+        await kept_s(page, 5)
+        proxy.hole(on=False)
+        await context.set_offline(False)
+        await all_saved(page)
+        await page.click("#done")
+        pcm = await recording_of(page, str(person.interview.public_id))
+    head, end = captured.run_in(pcm)
+    assert captured.length(head, end) == len(pcm)
