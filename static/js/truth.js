@@ -18,8 +18,8 @@ export function truthKind({ live, full, kept, unsavedMs, missingMs, savedAtMs })
   if (full) return "truth_full";
   if (!live && unsavedMs > 0) return kept ? "truth_kept" : "truth_kept_in_page";
   if (unsavedMs > BEHIND_MS) return "truth_sending";
-  if (missingMs > 0) return "truth_missing";
-  return savedAtMs ? "truth_saved" : "";
+  if (!savedAtMs) return "";
+  return missingMs > 0 ? "truth_missing" : "truth_saved";
 }
 
 export class Truth {

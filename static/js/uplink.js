@@ -33,6 +33,7 @@ export class Uplink {
     this.broken = false; // audio was dropped: the next frame says so
     this.live = false;
     this.round = 0;
+    this.committedAtMs = 0; // savedAtMs of answers that were let go
     this.ended = 0; // the newest answer that takes nothing more
     this.taking = Promise.resolve(); // standings are taken up one after the other
     this.burstMs = BURST_MS;
@@ -77,7 +78,7 @@ export class Uplink {
 
   /** When the last frame that is on the server's disk was spoken, in this page's time; 0 for none. */
   get savedAtMs() {
-    return Math.max(0, ...[...this.all.values()].map((one) => one.savedAtMs));
+    return Math.max(this.committedAtMs, ...[...this.all.values()].map((one) => one.savedAtMs));
   }
 
   /** What the hello says of this page. */
@@ -181,6 +182,7 @@ export class Uplink {
   committed(answer) {
     const outgoing = this.all.get(answer);
     if (outgoing) outgoing.closed = true;
+    this.committedAtMs = this.savedAtMs;
     this.all.delete(answer);
     this.store?.forget(answer);
   }

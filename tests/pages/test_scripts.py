@@ -180,6 +180,13 @@ async def test_a_full_memory_stops_recording_and_tells_what_is_missing(page: Pag
     assert gaps == [{"type": "gap", "answer": 1, "from": 300, "to": 310, "why": "full"}]
 
 
+async def test_what_was_saved_stays_saved_when_its_answer_is_let_go(page: Page) -> None:
+    assert await uplink(page, """
+        await welcome(1, 0); say(2); ack(1); const before = up.savedAtMs; up.committed(1);
+        return before > 0 && up.savedAtMs === before;
+    """) is True  # fmt: skip
+
+
 async def test_muted_time_is_marked_as_a_gap(page: Page) -> None:
     assert await uplink(page, """
         await welcome(1, 0); up.broken = false; say(1); up.gap(); say(2, 5000);
@@ -429,6 +436,7 @@ async def test_the_page_never_says_that_it_records_when_it_does_not(page: Page) 
         ({"unsavedMs": 300}, "truth_saved"),
         ({"unsavedMs": 12_000, "missingMs": 3_000}, "truth_sending"),
         ({"missingMs": 3_000}, "truth_missing"),
+        ({"missingMs": 3_000, "savedAtMs": 0}, ""),
         ({"full": True, "live": False, "unsavedMs": 30_000}, "truth_full"),
     ],
 )
