@@ -27,7 +27,8 @@ class TurnReading:
 def turn_readings(interview: Interview) -> list[TurnReading]:
     """Every turn in order with its scores; an open or skipped turn has none."""
     scores = Score.objects.prefetch_related("evidence")
-    turns = interview.turns.select_related("question").prefetch_related(Prefetch("scores", scores))
+    turns = interview.turns.select_related("question")
+    turns = turns.prefetch_related("utterances", Prefetch("scores", scores))
     return [_reading(turn) for turn in turns]
 
 

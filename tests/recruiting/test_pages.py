@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.http import QueryDict
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -133,6 +135,18 @@ def test_the_number_of_queries_does_not_grow_with_the_list(
         scored(acme, 7.0)
     with django_assert_max_num_queries(8):  # type: ignore[operator]
         client.get(reverse("recruiting:interviews"))
+
+
+def test_the_number_of_queries_does_not_grow_with_the_answers(client: Client, acme: Organisation) -> None:
+    def queries(answers: int) -> int:
+        interview = rows.interview(acme)
+        for number in range(1, answers + 1):
+            rows.turn(interview, number, transcript="Redis")
+        with CaptureQueriesContext(connection) as taken:
+            client.get(reverse("recruiting:interview", args=[interview.public_id]))
+        return len(taken)
+
+    assert queries(6) == queries(2)
 
 
 def test_unsure_words_are_marked_where_they_stand(acme: Organisation) -> None:
