@@ -184,7 +184,7 @@ class AnswerSession:
             async with aclosing(sounds) as closing:  # type: ignore[type-var]
                 async for sound in closing:
                     self._hear(sound, self._transcriber)
-                    if self._ended in {"silence", "skipped"}:
+                    if self._ended in {"silence", "skipped"} and self._brief.ended is None:
                         return  # nothing is open; what was pushed and not yet heard is not part of it
         except EngineUnavailable as exc:
             logger.warning("voice detector lost: %s", exc)
@@ -255,6 +255,8 @@ class AnswerSession:
     def _tick(self, heard: Heard, transcriber: Transcriber) -> None:
         """One window later on the audio clock: has a clock struck?"""
         self._at_s, self._speech_end_s = heard.at_s, heard.speech_end_s
+        if self._brief.ended is not None:
+            return
         if self._onset_s is not None and heard.at_s - self._onset_s >= self._brief.limit_s:
             self._end("time_limit")
         elif not heard.speaking and heard.speech_end_s is not None:

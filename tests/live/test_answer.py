@@ -141,6 +141,23 @@ def test_words_that_are_final_are_not_heard_again_when_the_spool_had_to_be_begun
     assert [event for event in logged if isinstance(event, ev.AudioMissing)] == []
 
 
+def test_words_lost_before_silence_ended_the_turn_are_heard_by_the_rebuilt_one(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apps.live.answer.END_WITHIN_S", 0.1)
+    fill(spool, speech(1.0) + silence(1.0) + speech(1.0) + silence(4.0))
+    guess = final(2, 2.0, 3.2).model_copy(update={"guessed": True})
+    end = ended(at_s=6.5).model_copy(update={"reason": "silence"})
+
+    async def rebuilt() -> tuple[AnswerOutcome, set[str]]:
+        bench = Bench(spool, [final(1, 0.0, 1.5), guess, end])
+        return await bench.outcome(), {event.type for event in bench.logged}
+
+    outcome, logged = run(rebuilt())
+    assert [heard.number for heard in outcome.utterances] == [1, 2]
+    assert not logged & {"turn.paused", "turn.resumed", "turn.ended"}
+
+
 @pytest.mark.parametrize("asked", [True, False])
 def test_a_follow_up_is_asked_once_however_often_its_answer_is_judged(
     spool: Spool, monkeypatch: pytest.MonkeyPatch, asked: bool
