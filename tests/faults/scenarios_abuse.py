@@ -65,7 +65,7 @@ async def _too_much(lab: Lab, raw: Callable[[], bytes], codes: set[int], *, welc
     await lab.finished(page)
 
 
-@scenario("F60a", "a frame of 64 KiB and a byte: closed with 4413, memory stays", quick=True)
+@scenario("F60a", "a frame of 64 KiB and a byte: closed with 4413, memory stays")
 async def large_frame(lab: Lab) -> None:
     await _too_much(lab, lambda: masked(bytes(65_537), BINARY), {4413}, welcomed=True)
     lab.expect_trace("closed with 4413: message of 65537 bytes")

@@ -56,7 +56,7 @@ async def _cut(lab: Lab, seconds: float, away_s: float, habits: Habits | None, *
     await lab.finished(page)
 
 
-@scenario("F50", "the network is cut for 5 s: everything comes afterwards, nothing is lost", quick=True)
+@scenario("F50", "the network is cut for 5 s: everything comes afterwards, nothing is lost")
 async def cut_briefly(lab: Lab) -> None:
     await _cut(lab, 5.0, 5.0, IMPATIENT)
 

@@ -61,7 +61,7 @@ async def duplicates(lab: Lab) -> None:
     await lab.finished(page)
 
 
-@scenario("F46", "frames change places: nack, back to the hole, the order is exact", quick=True)
+@scenario("F46", "frames change places: nack, back to the hole, the order is exact")
 async def swapped(lab: Lab) -> None:
     site = await lab.site()
     page = await lab.page(site)
@@ -248,7 +248,7 @@ async def _as_long_as_may_be(lab: Lab, *, seconds: float, slack_s: float) -> Sit
     )
 
 
-@scenario("F57", "the longest answer: ended in order, committed whole, the next question comes", quick=True)
+@scenario("F57", "the longest answer: ended in order, committed whole, the next question comes")
 async def longest_answer(lab: Lab) -> None:
     site = await _as_long_as_may_be(lab, seconds=6, slack_s=4.0)
     page = await lab.page(site)
