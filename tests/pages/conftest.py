@@ -8,6 +8,7 @@ from pytest_django import Settings
 
 from apps.accounts.models import Organisation
 from apps.interviews.models import Interview, Question, Template
+from tests.pages.modules import page
 from tests.pages.visit import consent_to, looks_like_a_model, site, site_server
 
 
@@ -38,4 +39,4 @@ def interview(client: Client, practice: Template) -> Interview:
     return consent_to(client, practice)
 
 
-__all__ = ["interview", "practice", "site", "site_server"]
+__all__ = ["interview", "page", "practice", "site", "site_server"]
