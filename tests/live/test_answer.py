@@ -145,8 +145,8 @@ def test_words_lost_before_silence_ended_the_turn_are_heard_by_the_rebuilt_one(
     spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("apps.live.answer.END_WITHIN_S", 0.1)
-    fill(spool, speech(1.0) + silence(1.0) + speech(1.0) + silence(4.0))
-    guess = final(2, 2.0, 3.2).model_copy(update={"guessed": True})
+    fill(spool, speech(1.0) + silence(4.0) + speech(1.0) + silence(1.0))
+    guess = final(2, 5.0, 6.2).model_copy(update={"guessed": True})
     end = ended(at_s=6.5).model_copy(update={"reason": "silence"})
 
     async def rebuilt() -> tuple[AnswerOutcome, set[str]]:
