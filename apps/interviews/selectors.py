@@ -151,12 +151,6 @@ def question_spec(
     )
 
 
-def events_after(*, interview_id: int, eid: int) -> list[ev.Event]:
-    """Stored events with a higher number, oldest first."""
-    rows = Event.objects.filter(interview_id=interview_id, eid__gt=eid).order_by("eid")
-    return [_event(row) for row in rows]
-
-
 def planned_question(question: Question) -> PlannedQuestion:
     return PlannedQuestion(
         id=question.pk,
