@@ -21,7 +21,7 @@ from tests.database import site_database
 from tests.live.machine.world import FAST, World
 from tests.live.stack import Person
 
-STEPS = 30
+STEPS = 20
 QUESTIONS = 2
 BATCH = 250  # a process's share; a failure is told by its number
 

@@ -106,23 +106,24 @@ class World(RuleBasedStateMachine):
 
     @rule(lines=st.integers(1, 8))
     def link_delivers(self, lines: int) -> None:
+        self._return()
         self._deliver(lines)
 
     @rule(upwards=st.booleans(), at=FEW)
     def link_drops(self, upwards: bool, at: int) -> None:
-        line = self._line(upwards)
+        line = self._busy(upwards)
         if at < len(line):
             del line[at]
 
     @rule(upwards=st.booleans(), at=FEW)
     def link_says_twice(self, upwards: bool, at: int) -> None:
-        line = self._line(upwards)
+        line = self._busy(upwards)
         if at < len(line):
             line.append(line[at])
 
     @rule(upwards=st.booleans(), at=FEW)
     def link_reorders(self, upwards: bool, at: int) -> None:
-        line = self._line(upwards)
+        line = self._busy(upwards)
         if at < len(line):
             one = line[at]
             del line[at]
@@ -149,6 +150,7 @@ class World(RuleBasedStateMachine):
 
     @rule(frames=COUNTS, rounds=st.integers(1, 3))
     def all_goes_well(self, frames: int, rounds: int) -> None:
+        self._return()
         for _ in range(rounds):
             self.page.record(frames)
             self._work()
@@ -158,13 +160,9 @@ class World(RuleBasedStateMachine):
         self.server.disk.arm(point, times)
         self.torn = torn
 
-    @rule()
-    def server_dies(self) -> None:
-        self.server.die()
-
-    @precondition(lambda self: self.server.disk.dead)
     @rule(torn=TORN)
-    def server_starts_again(self, torn: int) -> None:
+    def server_dies(self, torn: int) -> None:
+        self.server.die()
         self._start_again(torn)
 
     @precondition(lambda self: not self.page.welcomed)
@@ -196,8 +194,18 @@ class World(RuleBasedStateMachine):
         finally:
             self._closing.close()
 
-    def _line(self, upwards: bool) -> deque[Any]:
+    def _busy(self, upwards: bool) -> deque[Any]:
+        """One way of the link, with something on it."""
+        self._return()
+        self.page.record(2)
+        self.page.send(4)
         return self.up if upwards else self.server.down
+
+    def _return(self) -> None:
+        """A page without a socket comes back."""
+        if self.server.disk.dead or not self.page.welcomed:
+            self._connect()
+            self._deliver(1)
 
     def _deliver(self, lines: int) -> None:
         for _ in range(lines):
