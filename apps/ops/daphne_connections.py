@@ -162,9 +162,7 @@ class BoundedChannel(_Channel):  # type: ignore[misc]
         logger.warning("a request of more than %d bytes was refused", REQUEST_BYTES)
         observe("connection_cut:request_size", 1)
         self._since, self._received = time.monotonic(), 1  # it may still read why, for as long as any request
-        self.transport.write(
-            b"HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-        )
+        self.transport.write(TOO_LARGE)
         self.loseConnection()
 
 
