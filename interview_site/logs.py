@@ -60,9 +60,11 @@ def _kind(value: Any) -> Any:
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:
-    """The error with what it came from, oldest first."""
+    """The error with what it came from, oldest first; a group with what it is made of."""
     chain: list[BaseException] = []
     while error is not None and error not in chain:
         chain.append(error)
+        if isinstance(error, BaseExceptionGroup):
+            return [*(one for part in error.exceptions for one in _chain(part)), *chain[::-1]]
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     return chain[::-1]

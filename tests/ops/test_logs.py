@@ -38,6 +38,13 @@ def test_a_traceback_names_its_errors_and_lines_but_not_their_words(logger: str)
     assert "in failure" in shown
 
 
+def test_a_group_of_errors_names_each_of_them() -> None:
+    shown = line("apps.live", "Failed", error=ExceptionGroup(CANARY, [failure(), OSError(CANARY)]))
+    assert CANARY not in shown
+    for name in ("builtins.KeyError", "builtins.ValueError", "builtins.OSError", "builtins.ExceptionGroup"):
+        assert name in shown
+
+
 def test_a_database_that_is_away_is_one_line() -> None:
     shown = line("django.request", "Internal Server Error: %s", "/", error=OperationalError(CANARY))
     assert shown == "django.request Service Unavailable: the database does not answer"
