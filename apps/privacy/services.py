@@ -40,6 +40,7 @@ def interview_delete(*, interview: Interview) -> None:
         Job.objects.filter(subject_id=interview_id, kind=ANALYSE).delete()
         turns = list(interview.turns.values_list("pk", flat=True))
         Job.objects.filter(subject_id__in=turns, kind=CORRECT).delete()
+        Interview.objects.select_for_update().filter(pk=interview_id).first()  # before its turns, like others
         candidate_id = interview.candidate_id
         Interview.objects.filter(pk=interview_id).delete()
         Candidate.objects.filter(pk=candidate_id, interviews=None).delete()

@@ -12,9 +12,10 @@ import pytest
 from channels.layers import get_channel_layer
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoDbBlocker, Settings
 
-from apps.assessment.models import Evidence, Report, Score
+from apps.assessment.models import Correction, Evidence, Report, Score
 from apps.interviews.models import Candidate, Event, Interview, Ticket, Turn, Utterance
 from apps.ops.jobs import job_enqueue
 from apps.ops.models import Job
@@ -23,7 +24,7 @@ from tests.database import site_database
 from tests.live.stack import Person
 from tests.pages.visit import consent_to
 
-KEPT = (Interview, Turn, Utterance, Event, Ticket, Score, Evidence, Report, Candidate, Job)
+KEPT = (Interview, Turn, Utterance, Event, Ticket, Score, Evidence, Correction, Report, Candidate, Job)
 
 
 def filled(interview: Interview, settings: Settings) -> tuple[Path, Path]:
@@ -38,11 +39,13 @@ def filled(interview: Interview, settings: Settings) -> tuple[Path, Path]:
     Utterance.objects.create(turn=turn, number=1, text="secret", start_s=0, end_s=1)
     score = Score.objects.create(turn=turn, value="7.5", grade="A", source="rules")
     Evidence.objects.create(score=score, dimension="clarity", value="7.0", weight=0.1)
+    Correction.objects.create(turn=turn, sha256="0" * 64, late_s=1.0, transcript_before="secret")
     Report.objects.create(interview=interview)
     Event.objects.create(
         organisation=interview.organisation, interview=interview, eid=1, type="turn.ended", payload={}
     )
-    job_enqueue(organisation_id=interview.organisation_id, kind="analyse_interview", subject_id=interview.pk)
+    for kind, subject_id in (("analyse_interview", interview.pk), ("correct_answer", turn.pk)):
+        job_enqueue(organisation_id=interview.organisation_id, kind=kind, subject_id=subject_id)
     recording = Path(settings.MEDIA_ROOT, folder, "0001.wav")
     spooled = Path(settings.SPOOL_DIR, interview.public_id.hex, "0002.spool")
     for path in (recording, spooled):
@@ -97,6 +100,18 @@ def test_an_open_page_is_told(interview: Interview, redis: str) -> None:
     asyncio.run(layer.group_add(f"interview.{interview.public_id.hex}", "page"))
     interview_delete(interview=interview)
     assert asyncio.run(received())["type"] == "interview.deleted"
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite locks the whole file at once")
+def test_rows_are_locked_in_the_order_of_everybody_else(interview: Interview) -> None:
+    """A live session holds the interview when it writes a turn; the other way round both would wait."""
+    with CaptureQueriesContext(connection) as taken:
+        interview_delete(interview=interview)
+    statements = [query["sql"] for query in taken.captured_queries]
+    locked = next(
+        at for at, sql in enumerate(statements) if "FOR UPDATE" in sql and "interviews_interview" in sql
+    )
+    assert not any(sql.startswith("DELETE") and '"interviews_' in sql for sql in statements[:locked])
 
 
 def test_without_redis_everything_is_erased_all_the_same(interview: Interview, settings: Settings) -> None:
