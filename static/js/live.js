@@ -38,7 +38,7 @@ export class LivePage {
       page.language === "zh" ? "zh-Hans" : "en", (turn) => this.feedback.scores.get(turn),
     );
     this.level = new LevelMeter(part("microphone"));
-    this.typing = new Typing((text) => this.sendText(text), () => this.feedback.open(false));
+    this.typing = new Typing(page.interview || "", (text) => this.sendText(text), () => this.feedback.open(false));
     this.truth = new Truth();
     this.wake = new WakeLock();
     this.microphone = new Microphone(page.worklet || "", {
@@ -360,6 +360,7 @@ export class LivePage {
   async erased() {
     this.stop("ended", {});
     this.socket.close();
+    this.typing.erase();
     await this.answering.uplink.erase();
     location.assign("/");
   }

@@ -4,12 +4,14 @@ import { part } from "./catalog.js";
 const DRAFT_KEY = "viva.draft";
 
 export class Typing {
-  /** @param {(text: string) => void} send @param {() => void} begun the field needs room on a phone */
-  constructor(send, begun) {
+  /** @param {string} interview @param {(text: string) => void} send @param {() => void} begun the field needs room on a phone */
+  constructor(interview, send, begun) {
+    this.interview = interview;
     this.send = send;
     this.turn = 0;
     this.carried = false; // the box holds words that no turn took: the next question keeps them
     this.field = /** @type {HTMLTextAreaElement} */ (part("typed"));
+    this.field.disabled = true; // until it is known which question the words and the draft belong to
     this.field.addEventListener("input", () => this.#keep());
     this.field.addEventListener("pointerdown", begun);
   }
@@ -59,8 +61,17 @@ export class Typing {
     this.#keep();
   }
 
+  /** The interview is deleted. */
+  erase() {
+    this.field.value = "";
+    this.#remove();
+  }
+
   #forget() {
-    if (!this.#draft()) return; // it belongs to another turn
+    if (this.#draft()) this.#remove(); // else it belongs to another turn
+  }
+
+  #remove() {
     try {
       sessionStorage.removeItem(DRAFT_KEY);
     } catch {
@@ -70,7 +81,7 @@ export class Typing {
 
   #keep() {
     try {
-      sessionStorage.setItem(DRAFT_KEY, JSON.stringify({ turn: this.turn, text: this.field.value }));
+      sessionStorage.setItem(DRAFT_KEY, JSON.stringify({ interview: this.interview, turn: this.turn, text: this.field.value }));
     } catch {
       // without storage a reload loses the draft, nothing else
     }
@@ -78,8 +89,8 @@ export class Typing {
 
   #draft() {
     try {
-      const { turn, text } = JSON.parse(sessionStorage.getItem(DRAFT_KEY) || "{}");
-      return turn === this.turn ? text : "";
+      const { interview, turn, text } = JSON.parse(sessionStorage.getItem(DRAFT_KEY) || "{}");
+      return interview === this.interview && turn === this.turn ? text : "";
     } catch {
       return "";
     }
