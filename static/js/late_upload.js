@@ -8,6 +8,7 @@ import { Uplink } from "./uplink.js";
 const TICK_MS = 500;
 const LIMIT_MS = 20 * 60 * 1000; // an hour of sound at four times its speed, and some waiting
 const SHOWN_MS = 6000;
+const ASKED_MS = 8000;
 
 /** @param {string} hex @returns {string} */
 function uuidOf(hex) {
@@ -95,7 +96,9 @@ class LateUpload {
 /** An interview that this visitor cannot ask for any more needs nothing kept. @param {string} interview @param {string} csrf */
 async function isGone(interview, csrf) {
   const url = `/interviews/${uuidOf(interview)}/ticket/?late=1`;
-  const response = await fetch(url, { method: "POST", headers: { "X-CSRFToken": csrf }, credentials: "same-origin" });
+  const response = await fetch(url, {
+    method: "POST", headers: { "X-CSRFToken": csrf }, credentials: "same-origin", signal: AbortSignal.timeout(ASKED_MS),
+  });
   return response.status === 404;
 }
 

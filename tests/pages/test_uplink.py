@@ -322,3 +322,17 @@ async def test_leftovers_are_forgotten_after_a_day(page: Page) -> None:
         const again = await store(); Date.now = now;
         return again.held;
     """, interview="old") == 0  # fmt: skip
+
+
+async def test_of_an_interview_that_is_gone_nothing_stays_and_nobody_waits_for_long(page: Page) -> None:
+    assert await uplink(page, """
+        await welcome(1, 0); up.pause(); say(3); await up.store.flush();
+        const asked = [], real = globalThis.fetch;
+        globalThis.fetch = async (_, { signal }) => {
+          asked.push(signal instanceof AbortSignal);
+          return new Response("", { status: 404 });
+        };
+        await import("/static/js/late_upload.js?again");  // as this page did when it was opened
+        globalThis.fetch = real;
+        return [asked, (await up.store.seqs(1, 0)).length];
+    """, interview="gone") == [[True], 0]  # fmt: skip
