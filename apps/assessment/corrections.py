@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from difflib import SequenceMatcher
 from typing import Literal
+
+from django.utils import timezone
 
 from apps.assessment.models import Correction
 from apps.interviews.models import Turn
@@ -16,7 +19,8 @@ from apps.ops.models import Job
 # A Chinese character, or a run of others with the space after it.
 _TOKEN = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]|[^\s\u2e80-\u9fff\uff00-\uffef]+\s*|\s+")
 
-LateState = Literal["incomplete", "waiting", "failed", "corrected"]
+LateState = Literal["incomplete", "lost", "waiting", "failed", "corrected"]
+DEVICE_KEEPS = timedelta(hours=24)  # static/js/store.js forgets its copy then
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,8 @@ def _compared(before: list[str], after: list[str]) -> Iterator[Change]:
 
 def _state(turn: Turn, correction: Correction | None, job: Job | None) -> LateAudio | None:
     if not turn.audio_complete:
-        return LateAudio("incomplete", turn.late_s)
+        given_up = turn.ended_at is not None and timezone.now() - turn.ended_at > DEVICE_KEEPS
+        return LateAudio("lost" if given_up else "incomplete", turn.late_s)
     if correction is not None:
         return LateAudio("corrected", correction.late_s, correction)
     if job is None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import html
 import re
 import time
+from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from apps.assessment.models import Correction, Evidence, Report, Score
 from apps.assessment.passages import passages_of
@@ -240,6 +242,17 @@ def test_an_incomplete_answer_says_what_is_waited_for_and_asks_until_it_is_there
     assert "It is being heard" in body
     finished.turns.filter(number=1).update(late_s=0)
     assert "hx-get" not in client.get(address, headers=HTMX).content.decode()
+
+
+def test_audio_that_did_not_come_within_a_day_is_no_longer_waited_for(
+    client: Client, finished: Interview
+) -> None:
+    report_rebuild(interview=finished, status=Report.Status.FINAL)
+    ended_at = timezone.now() - timedelta(hours=25)
+    finished.turns.filter(number=1).update(audio_complete=False, ended_at=ended_at)
+    page = page_of(client, finished)
+    assert "the rest never came" in page
+    assert "hx-get" not in page
 
 
 def test_a_body_that_was_missed_can_be_had_again(client: Client, finished: Interview) -> None:
