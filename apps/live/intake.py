@@ -198,7 +198,8 @@ class Intake:
         if self._rate.mismatch(frame) and not self._mismatch_told:
             self._mismatch_told = True
             self._tell(ev.Problem(code="rate_mismatch"))
-        if self.spool.samples >= MAX_ANSWER_S * SAMPLE_RATE > start:
+        # For each frame beyond it: a server may have died with the first.
+        if self.spool.samples >= MAX_ANSWER_S * SAMPLE_RATE:
             self._listener.full()
 
     def _conflict(self) -> None:

@@ -107,12 +107,21 @@ def test_an_endless_answer_is_ended_and_later_frames_are_refused(desk: Desk) -> 
     desk.intake.spool._samples = MAX_ANSWER_S * SAMPLE_RATE - 800
     desk.intake.take(frames(numbered_pcm(1))[0])
     assert desk.filled == [True]
-    desk.intake.take(frames(numbered_pcm(2))[1])
-    assert desk.filled == [True]
     desk.intake.spool._samples = (MAX_ANSWER_S + 11) * SAMPLE_RATE
     with pytest.raises(Refused) as refused:
         desk.intake.take(frames(numbered_pcm(3))[2])
     assert refused.value.code == CloseCode.TOO_LONG
+
+
+def test_a_server_that_died_with_the_last_frame_that_fits_still_ends_the_answer(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.intake.take(frames(numbered_pcm(1))[0])
+    desk.intake.spool.close()
+    desk.open(tmp_path)
+    desk.intake.spool._samples = MAX_ANSWER_S * SAMPLE_RATE
+    desk.intake.take(frames(numbered_pcm(2))[1])
+    assert desk.filled == [True]
 
 
 def test_catching_up_at_four_times_real_time_is_allowed_for_ever() -> None:
