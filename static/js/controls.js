@@ -38,20 +38,26 @@ export function bindControls(actions) {
   });
 }
 
+/** @param {import("./status.js").Facts} facts @returns {boolean} this page has let go of the interview: what is pressed here reaches nobody */
+export function stopped(facts) {
+  return STOPPED.includes(facts.link);
+}
+
 /** @param {import("./status.js").Facts} facts @returns {boolean} whether the question can be answered now */
 export function answering(facts) {
-  return ANSWERING.includes(facts.turn);
+  return ANSWERING.includes(facts.turn) && !stopped(facts);
 }
 
 /** @param {import("./status.js").Facts} facts */
 export function showControls(facts) {
   const open = answering(facts);
   part("time-left").hidden = facts.typing;
-  disable("done", !open || STOPPED.includes(facts.link));
+  disable("done", !open);
   disable("think", !open || facts.typing || !facts.microphone);
   disable("skip", !open);
   disable("mute", facts.typing || !facts.microphone);
-  disable("type", STOPPED.includes(facts.link));
+  disable("type", stopped(facts));
+  disable("finish", stopped(facts));
   press("mute", facts.muted);
   press("think", facts.turn === "thinking");
   press("type", facts.typing);

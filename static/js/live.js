@@ -2,7 +2,7 @@
 // The server alone decides questions, time left and scores.
 import { Answering } from "./answering.js";
 import { part, readJson, say } from "./catalog.js";
-import { answering, bindControls, showControls, showStrip, stripKey } from "./controls.js";
+import { answering, bindControls, showControls, showStrip, stopped, stripKey } from "./controls.js";
 import { Conversation } from "./conversation.js";
 import { eventHandlers } from "./events.js";
 import { FeedbackPanel } from "./feedback.js";
@@ -117,6 +117,7 @@ export class LivePage {
     this.stop("superseded", { continue_here: () => this.takeOver() });
     this.show();
     await this.answering.uplink.release();
+    this.show(); // what waits on the device is the other tab's
   }
 
   async openMicrophone() {
@@ -297,13 +298,14 @@ export class LivePage {
   }
 
   skip() {
-    if (!this.conversation.turn || this.facts.turn === "analysing") return;
+    if (!answering(this.facts)) return;
     this.answering.command({ type: "skip", answer: this.conversation.turn });
     this.facts.turn = "analysing";
     this.show();
   }
 
   finishInterview() {
+    if (stopped(this.facts)) return; // another tab took over while the question stood open
     this.finishing = true;
     this.answering.command({ type: "finish" });
     this.strip("finishing");

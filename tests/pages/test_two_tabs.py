@@ -46,3 +46,25 @@ async def test_a_crashed_tab_holds_nothing(site: str, model_dir: Path) -> None:
         await second.goto(address)
         await expect(second.locator("#done")).to_be_enabled(timeout=WORDS_S)
         await expect(second.locator("#strip")).to_be_hidden()
+
+
+async def test_what_is_pressed_in_a_tab_that_was_left_changes_nothing(site: str, model_dir: Path) -> None:
+    async with chromium(*playing(SPEECH)) as browser, visitor(browser) as page:
+        await speak(page, site)
+        await expect(page.locator("#done")).to_be_enabled(timeout=WORDS_S)
+        question = await page.inner_text("#progress")
+        await page.click("#finish")  # the question whether to finish stands open
+        second = await page.context.new_page()
+        await second.goto(page.url)
+        await second.click("#strip-action", timeout=SHORT_S)  # continue here
+        await expect(second.locator("#done")).to_be_enabled(timeout=WORDS_S)
+        await expect(page.locator("#state")).to_have_text("Stopped", timeout=SHORT_S)
+        await page.click("#finish-yes")
+        await page.keyboard.press("Control+Enter")
+        for button in ("#done", "#skip", "#finish", "#type"):
+            await expect(page.locator(button)).to_be_disabled()
+        await expect(page.locator("#strip")).to_contain_text("continued in another tab")
+        await expect(page.locator("#saved")).not_to_contain_text("kept on this device")
+        await page.click("#strip-action")  # and back again, where nothing was finished or ended
+        await expect(page.locator("#done")).to_be_enabled(timeout=WORDS_S)
+        await expect(page.locator("#progress")).to_have_text(question)
