@@ -43,6 +43,8 @@ POINTS = (
     "after typed_answer_keep",
 )
 HEALED_WITHIN = 120
+ENOUGH_FRAMES = 8  # for a turn to be full, as server.py has it
+GIVEN_UP_S = 4.0  # more than the server waits for the rest of a turn that it ended
 COUNTS = st.integers(1, 4)
 FEW = st.integers(0, 3)
 TORN = st.one_of(st.just(0), st.integers(0, 5_000))
@@ -155,6 +157,24 @@ class World(RuleBasedStateMachine):
             self.page.record(frames)
             self._work()
 
+    @rule(more=COUNTS, die=st.booleans(), torn=TORN)
+    def turn_is_closed_before_the_page_knows(self, more: int, die: bool, torn: int) -> None:
+        """It is full; the page, not yet told, goes on recording: what it adds can only come late."""
+        self._return()
+        self.page.record(ENOUGH_FRAMES)
+        for _ in range(4):
+            self.page.send(20)
+            while self.up:
+                self.server.takes(self.up.popleft())
+            self.server.sync()
+            self._hear_until('"turn.ended"')
+        self.page.record(more)
+        self.server.tick()
+        self.server.advance(GIVEN_UP_S)
+        if die:
+            self.server.die()
+            self._start_again(torn)
+
     @rule(point=st.sampled_from(POINTS), times=st.integers(1, 3), torn=TORN)
     def death_waits(self, point: str, times: int, torn: int) -> None:
         self.server.disk.arm(point, times)
@@ -213,6 +233,10 @@ class World(RuleBasedStateMachine):
                 self.server.takes(self.up.popleft())
             if self.server.down:
                 self.page.hears(self.server.down.popleft())
+
+    def _hear_until(self, word: str) -> None:
+        while self.server.down and word not in self.server.down[0]:
+            self.page.hears(self.server.down.popleft())
 
     def _cut(self) -> None:
         self.server.cut()
