@@ -243,7 +243,8 @@ class AnswerSession:
         self._thinking_until_s = 0.0
         if self._onset_s is None:
             self._onset_s = at_s
-            self._emit(ev.SpeechStarted(turn=self._brief.turn, at_s=at_s))
+            if self._brief.ended is None:
+                self._emit(ev.SpeechStarted(turn=self._brief.turn, at_s=at_s))
         if self._judging is not None and not self._judging.done():
             self._judging.cancel()
         if self._paused:

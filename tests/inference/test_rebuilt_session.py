@@ -168,6 +168,18 @@ async def test_last_words_that_were_not_heard_when_the_turn_ended_are_heard_afte
     assert after.outcome.transcript == " ".join(SAID.values())
 
 
+@pytest.mark.parametrize("heard", [0, 1])
+async def test_in_a_turn_that_had_ended_nobody_begins_to_speak(heard: int) -> None:
+    whole = await uninterrupted()
+    lost = whole.of(ev.TranscriptFinal)[heard:]
+    before = durable([event for event in whole.events if event not in lost])
+    ended = [ev.TurnEnded(turn=1, reason="done", at_s=14.5) if e.type == "turn.ended" else e for e in before]
+    after = await rebuilt(ended, Engines(LoudnessDetector(), _ByLoudness(), None))
+    assert not {"speech.started", "turn.paused", "turn.resumed", "turn.ended"} & set(after.types)
+    assert after.outcome is not None
+    assert after.outcome.transcript == " ".join(SAID.values())
+
+
 async def test_a_typed_end_joins_what_was_heard_before() -> None:
     heard = HeardUtterance(1, Transcript("I profiled the hot path.", "en"), 1.0, 3.0)
     session = AnswerSession(engines(), brief(heard=(heard,), heard_to_s=3.0, ended="text"))
