@@ -33,7 +33,8 @@ export function stateKey(facts) {
 
 /** Never says that something is recorded when it is not. @param {Facts} facts */
 function awayKey(facts) {
-  const recording = facts.microphone && !facts.muted && !facts.typing;
+  // What is said behind an answer's end waits in memory, for half a minute: nobody is asked to go on talking.
+  const recording = facts.microphone && !facts.muted && !facts.typing && facts.turn !== "analysing";
   if (facts.full && recording) return "state_offline_full";
   if (facts.link === "reconnecting") return recording ? "state_reconnecting" : "state_reconnecting_idle";
   if (!recording) return "state_offline_idle";

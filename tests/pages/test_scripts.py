@@ -84,18 +84,21 @@ async def test_the_growing_checksum_is_sha_256(page: Page, length: int) -> None:
 
 
 async def test_the_page_never_says_that_it_records_when_it_does_not(page: Page) -> None:
-    common = {"problem": None, "device": "", "typing": False, "turn": "speaking"}
+    common = {"problem": None, "device": "", "typing": False}
     cases = [
-        {"microphone": microphone, "muted": muted, "full": full, "kept": kept, "link": link, **common}
+        {"microphone": microphone, "muted": muted, "full": full, "kept": kept, "link": link, "turn": turn}
+        | common
         for microphone in (True, False)
         for muted in (True, False)
         for full in (True, False)
         for kept in (True, False)
         for link in ("offline", "reconnecting")
+        for turn in ("speaking", "analysing")
     ]
     said = await run(page, "status", "return a.map((facts) => m.stateKey(facts));", cases)
     for facts, key in zip(cases, said, strict=True):
-        recording = facts["microphone"] and not facts["muted"] and not facts["full"]
+        answering = facts["microphone"] and facts["turn"] == "speaking"
+        recording = answering and not facts["muted"] and not facts["full"]
         assert (key in {"state_offline", "state_offline_in_page", "state_reconnecting"}) == recording
         assert key != "state_offline" or facts["kept"]
 
