@@ -86,8 +86,15 @@ async def test_the_growing_checksum_is_sha_256(page: Page, length: int) -> None:
 async def test_the_page_never_says_that_it_records_when_it_does_not(page: Page) -> None:
     common = {"problem": None, "device": "", "typing": False}
     cases = [
-        {"microphone": microphone, "muted": muted, "full": full, "kept": kept, "link": link, "turn": turn}
-        | common
+        {
+            **common,
+            "microphone": microphone,
+            "muted": muted,
+            "full": full,
+            "kept": kept,
+            "link": link,
+            "turn": turn,
+        }
         for microphone in (True, False)
         for muted in (True, False)
         for full in (True, False)
