@@ -309,6 +309,7 @@ export class LivePage {
     this.finishing = true;
     this.answering.command({ type: "finish" });
     this.strip("finishing");
+    if (answering(this.facts) && !this.facts.typing) this.closeAnswer(); // nothing more is recorded, out of reach too
   }
 
   mute() {
