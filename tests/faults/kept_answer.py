@@ -6,12 +6,14 @@ Frames stay here also after `committed`, so that the lab can compare them with w
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
 from apps.live.frames import HEADER, encode_frame
 
-FRAME_SAMPLES = 1_600
+FRAME_MS = int(os.environ.get("LAB_FRAME_MS", "100"))  # a page may send 20 to 500
+FRAME_SAMPLES = 16 * FRAME_MS
 LOUD = 2_000  # the scripted detector hears samples of 1,000 and more
 QUIET = 900
 NOT_MINE = b""  # the place of a frame that another page recorded
@@ -34,7 +36,7 @@ class KeptAnswer:
     def record(self, count: int, *, loud: bool, seed: int) -> None:
         for seq in range(len(self.frames), len(self.frames) + count):
             pcm = pcm_of(seq, seed=seed + self.number, loud=loud)
-            raw = encode_frame(pcm, answer=self.number, seq=seq, capture_us=seq * 100_000)
+            raw = encode_frame(pcm, answer=self.number, seq=seq, capture_us=seq * FRAME_MS * 1_000)
             self.frames.append(raw)
 
     def lose(self, first: int, end: int, why: str) -> None:

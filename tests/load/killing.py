@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.load.microphones import Acks, speaking
-from tests.load.streams import _hand_in
+from tests.load.microphones import Acks, frame_s, speaking
+from tests.load.streams import hand_in
 
 if TYPE_CHECKING:
     from tests.faults.client import LivePage
@@ -46,22 +46,20 @@ class Killed:
         )
 
 
-async def killing(
-    lab: Lab, name: str, *, clients: int, kills: int, every_s: float, frames: int = 2
-) -> Killed:
+async def killing(lab: Lab, name: str, *, clients: int, kills: int, every_s: float) -> Killed:
     from tests.faults.invariants import findings
 
     site = await lab.site(environment={"LOG_LEVEL": "WARNING"})
     pages = await lab.pages_of(site, clients)
     outages: list[float] = []
     starts: list[float] = []
-    async with speaking(pages, Acks(), frames):
+    async with speaking(pages, Acks(), frame_s()):
         for _ in range(kills):
             await asyncio.sleep(every_s / 2)
             outages += await _killed_and_back(lab, site, pages)
             starts.append(site.outer_s)
             await asyncio.sleep(every_s / 2)
-    await _hand_in(lab, pages)
+    await hand_in(lab, pages)
     outages.sort()
     return Killed(
         name=name,

@@ -1,4 +1,4 @@
-"""Pages that speak as microphones do, a frame every 100 ms, and how long each frame waited for its ACK."""
+"""Pages that speak as microphones do, a frame at a time, and how long each frame waited for its ACK."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 FRAME_S = 0.1
 
 
+def frame_s() -> float:
+    """How long the pages' frames are, as tests.faults.kept_answer makes them."""
+    from tests.faults.kept_answer import FRAME_MS
+
+    return FRAME_MS / 1_000
+
+
 @dataclass(slots=True)
 class Acks:
     """How long each frame waited for its ACK. Pages send as they record."""
@@ -22,14 +29,12 @@ class Acks:
     recorded: dict[tuple[int, int], float] = field(default_factory=dict)
     waited_s: list[tuple[float, float]] = field(default_factory=list)  # when recorded, how long
 
-    def record(self, number: int, page: LivePage, frames: int = 1) -> None:
+    def record(self, number: int, page: LivePage) -> None:
         kept = page.answers.get(page.open_answer)
         if kept is None or kept.over:
             return  # between two answers
-        now = time.monotonic()
-        for seq in range(len(kept.frames), len(kept.frames) + frames):
-            self.recorded[number, seq] = now
-        page.record(frames, loud=False)  # speech would be kept in memory for the recogniser, and counted here
+        self.recorded[number, len(kept.frames)] = time.monotonic()
+        page.record(1, loud=False)  # speech would be kept in memory for the recogniser, and counted here
 
     def listener(self, number: int) -> Callable[[int, int, float], None]:
         following = 0
@@ -52,12 +57,12 @@ class Acks:
 
 
 @asynccontextmanager
-async def speaking(pages: Sequence[LivePage], acks: Acks, frames: int = 1) -> AsyncIterator[None]:
-    """Each page records `frames` of 100 ms in their time, and none at the same moment as another."""
+async def speaking(pages: Sequence[LivePage], acks: Acks, frame_s: float = FRAME_S) -> AsyncIterator[None]:
+    """Each page records a frame every `frame_s`, and none at the same moment as another."""
     for number, page in enumerate(pages):
         page.ack_told = acks.listener(number)
     speakers = [
-        asyncio.create_task(_speak(number, page, acks, frames, FRAME_S * frames * number / len(pages)))
+        asyncio.create_task(_speak(number, page, acks, (frame_s, frame_s * number / len(pages))))
         for number, page in enumerate(pages)
     ]
     try:
@@ -68,9 +73,10 @@ async def speaking(pages: Sequence[LivePage], acks: Acks, frames: int = 1) -> As
         await asyncio.gather(*speakers, return_exceptions=True)
 
 
-async def _speak(number: int, page: LivePage, acks: Acks, frames: int, after_s: float) -> None:
+async def _speak(number: int, page: LivePage, acks: Acks, beat_s: tuple[float, float]) -> None:
+    every_s, after_s = beat_s
     due = time.monotonic() + after_s
     while True:
         await asyncio.sleep(max(0.0, due - time.monotonic()))
-        due += FRAME_S * frames
-        acks.record(number, page, frames)
+        due += every_s
+        acks.record(number, page)

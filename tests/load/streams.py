@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.load.microphones import Acks, speaking
+from tests.load.microphones import Acks, frame_s, speaking
 
 if TYPE_CHECKING:
     from tests.faults.client import LivePage
@@ -52,15 +52,14 @@ class Streamed:
         )
 
 
-async def streams(lab: Lab, name: str, *, clients: int, seconds: float, frames: int = 1) -> Streamed:
-    """`frames` of 100 ms are recorded together: 2 is a page that sends every 200 ms."""
+async def streams(lab: Lab, name: str, *, clients: int, seconds: float) -> Streamed:
     from tests.faults.invariants import findings
 
     site = await lab.site(environment={"LOG_LEVEL": "WARNING"})
     base_mb = site.web.memory_mb()
     pages = await lab.pages_of(site, clients)
     acks = Acks()
-    async with speaking(pages, acks, frames):
+    async with speaking(pages, acks, frame_s()):
         await asyncio.sleep(SETTLE_S)
         began, server, mine = time.monotonic(), site.web.cpu_s(), _cpu_s()
         highest_mb = 0.0
@@ -69,7 +68,7 @@ async def streams(lab: Lab, name: str, *, clients: int, seconds: float, frames: 
             highest_mb = max(highest_mb, site.web.memory_mb())
         ended = time.monotonic()
         busy = (site.web.cpu_s() - server) / (ended - began), (_cpu_s() - mine) / (ended - began)
-    await _hand_in(lab, pages)
+    await hand_in(lab, pages)
     committed_s = time.monotonic() - ended
     return Streamed(
         name=name,
@@ -87,7 +86,7 @@ async def streams(lab: Lab, name: str, *, clients: int, seconds: float, frames: 
     )
 
 
-async def _hand_in(lab: Lab, pages: Sequence[LivePage]) -> None:
+async def hand_in(lab: Lab, pages: Sequence[LivePage]) -> None:
     """A few at a time, as people do who do not finish in the same second."""
     turnstile = asyncio.Semaphore(HAND_IN_AT_ONCE)
 
