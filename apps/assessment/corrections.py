@@ -38,7 +38,6 @@ class LateAudio:
     state: LateState
     late_s: float
     correction: Correction | None = None
-    reason: str = ""
 
     @property
     def coming(self) -> bool:
@@ -98,5 +97,5 @@ def _state(turn: Turn, correction: Correction | None, job: Job | None) -> LateAu
     if job is None:
         return None  # too little came to hear it again
     if job.status in {Job.Status.DEAD, Job.Status.TIMEOUT}:
-        return LateAudio("failed", turn.late_s, reason=job.reason)
+        return LateAudio("failed", turn.late_s)
     return LateAudio("waiting", turn.late_s)

@@ -148,7 +148,7 @@ class Conductor:
                     _to_answer(self._answer, message)
 
     def tick(self) -> None:
-        """Called a few times a second."""
+        """Called about every second."""
         self._late.tick()
         if self._answer is not None:
             self._answer.intake.reopen()

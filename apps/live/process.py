@@ -39,7 +39,7 @@ def begin() -> None:
 
 
 async def stop() -> None:
-    """Every page is sent away to come back, and what it sent is on disk. Takes 10 s at most."""
+    """Every page is sent away to come back, and what it sent is on disk. The caller bounds it."""
     try:
         async with asyncio.timeout(LEAVE_WITHIN_S):
             await live_sockets.drain()

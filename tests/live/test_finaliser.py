@@ -15,6 +15,7 @@ from apps.live import finaliser
 from apps.live.finaliser import LOOK_S, Finaliser
 from apps.live.registry import Registry
 from tests.assessment import rows
+from tests.clock import Clock
 from tests.live.here import Statements, database_threads
 from tests.live.stack import ANSWER, Page, Person, Server, wait_until
 
@@ -25,14 +26,6 @@ GRACE_S = 20.0
 def same_rows(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with database_threads(monkeypatch, Statements()):
         yield
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 100.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 class Socket:
@@ -183,4 +176,5 @@ async def test_watching_goes_on_after_a_fault(finalise: Finaliser, monkeypatch: 
     watching = asyncio.create_task(finalise.watch())
     async with asyncio.timeout(60):
         await seen_again.wait()
+    assert not watching.done()
     watching.cancel()

@@ -72,3 +72,4 @@ async def test_a_layer_that_was_wiped_is_joined_again(monkeypatch: pytest.Monkey
     monkeypatch.setattr(group, "JOIN_AGAIN_S", 0.05)
     layer = Layer()
     await heard_through(layer, monkeypatch, layer.groups.clear)
+    assert layer.joins >= 2

@@ -76,6 +76,7 @@ def test_a_database_that_is_away_for_a_while_costs_no_lease(
     monkeypatch.setattr(lease_keeper, "job_beat", beat)
     with LeaseKeeper(lease, kind()) as step:
         wait_until(lambda: beats() > 1, 60)
+        assert not faults
         step()
 
 

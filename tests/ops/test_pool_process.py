@@ -38,5 +38,6 @@ def test_a_busy_pool_process_does_not_outlive_a_killed_worker(
             worker.kill()
             worker.wait()
             wait_until(lambda: not alive(pool), 30)
+            assert not alive(pool)
         finally:
             stack.close()

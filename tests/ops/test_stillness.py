@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from apps.ops.stillness import Stillness
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 1000.0
-
-    def __call__(self) -> float:
-        return self.now_s
+from tests.clock import Clock
 
 
 @pytest.fixture

@@ -17,16 +17,9 @@ from apps.ops.job_kinds import JobKind, job_kind_register
 from apps.ops.jobs import Lease, job_beat, job_enqueue, job_lease
 from apps.ops.models import Job
 from apps.ops.sweeper import Sweeper, SweeperThread
+from tests.clock import Clock
 
 pytestmark = pytest.mark.django_db
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now_s = 500.0
-
-    def __call__(self) -> float:
-        return self.now_s
 
 
 @pytest.fixture

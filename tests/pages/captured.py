@@ -6,8 +6,14 @@ import base64
 import io
 import re
 import wave
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from playwright.async_api import BrowserContext, Page, expect
+
+from tests.faults.proxy import Proxy
+from tests.pages.browser import SPEECH, chromium, playing, speak, visitor
+from tests.pages.visit import Site
 
 # Listens beside the page's own handler, so it hears what was captured whether or not it was kept or sent.
 _LISTEN = """
@@ -89,3 +95,18 @@ async def interview_of(page: Page) -> str:
     found = re.search(r"/interviews/([0-9a-f-]{36})/", page.url)
     assert found, page.url
     return found[1]
+
+
+@asynccontextmanager
+async def speaking_through_a_proxy(site: Site) -> AsyncIterator[tuple[Page, Proxy, Captured]]:
+    """A page in mid answer, its first words saved, whose line can be cut."""
+    captured = Captured()
+    async with (
+        Proxy(site.port) as proxy,
+        chromium(*playing(SPEECH)) as browser,
+        visitor(browser, torn=True) as page,
+    ):
+        await captured.listen(page.context)
+        await speak(page, proxy.url)
+        await all_saved(page)
+        yield page, proxy, captured

@@ -11,9 +11,15 @@ from django.utils import timezone
 from playwright.async_api import expect
 
 from apps.interviews.models import Interview
-from tests.faults.proxy import Proxy
 from tests.pages.browser import SPEECH, chromium, playing, shot, speak, visitor
-from tests.pages.captured import WORDS_S, Captured, all_saved, interview_of, kept_s, recording_of
+from tests.pages.captured import (
+    WORDS_S,
+    all_saved,
+    interview_of,
+    kept_s,
+    recording_of,
+    speaking_through_a_proxy,
+)
 from tests.pages.visit import Site
 
 pytestmark = pytest.mark.browser
@@ -45,15 +51,7 @@ KEPT = """async () => {
 async def test_the_rest_of_a_recording_is_sent_after_the_interview_is_over(
     site_server: Site, model_dir: Path
 ) -> None:
-    captured = Captured()
-    async with (
-        Proxy(site_server.port) as proxy,
-        chromium(*playing(SPEECH)) as browser,
-        visitor(browser, torn=True) as page,
-    ):
-        await captured.listen(page.context)
-        await speak(page, proxy.url)
-        await all_saved(page)
+    async with speaking_through_a_proxy(site_server) as (page, proxy, captured):
         interview = await interview_of(page)
         proxy.hole(on=True)
         await kept_s(page, 1)

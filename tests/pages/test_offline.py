@@ -8,8 +8,16 @@ import pytest
 from playwright.async_api import expect
 
 from tests.faults.proxy import Proxy
-from tests.pages.browser import SPEECH, chromium, kill, lasting, playing, shot, speak, visitor
-from tests.pages.captured import WORDS_S, Captured, all_saved, interview_of, kept_s, recording_of
+from tests.pages.browser import SPEECH, kill, lasting, playing, shot, speak
+from tests.pages.captured import (
+    WORDS_S,
+    Captured,
+    all_saved,
+    interview_of,
+    kept_s,
+    recording_of,
+    speaking_through_a_proxy,
+)
 from tests.pages.visit import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
@@ -18,15 +26,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.model]
 async def test_a_network_that_was_away_leaves_no_hole_and_no_repeat(
     site_server: Site, model_dir: Path
 ) -> None:
-    captured = Captured()
-    async with (
-        Proxy(site_server.port) as proxy,
-        chromium(*playing(SPEECH)) as browser,
-        visitor(browser, torn=True) as page,
-    ):
-        await captured.listen(page.context)
-        await speak(page, proxy.url)
-        await all_saved(page)
+    async with speaking_through_a_proxy(site_server) as (page, proxy, captured):
         proxy.hole(on=True)
         await page.context.set_offline(True)
         await expect(page.locator("#state")).to_have_text("Offline: recording on this device")

@@ -11,9 +11,16 @@ import pytest
 from playwright.async_api import Page, Route, expect
 
 from apps.live.close_codes import CloseCode
-from tests.faults.proxy import Proxy
 from tests.pages.browser import SPEECH, agree, chromium, playing, shot, speak, visitor
-from tests.pages.captured import SHORT_S, WORDS_S, Captured, all_saved, interview_of, recording_of
+from tests.pages.captured import (
+    SHORT_S,
+    WORDS_S,
+    Captured,
+    all_saved,
+    interview_of,
+    recording_of,
+    speaking_through_a_proxy,
+)
 from tests.pages.test_look import QUESTION, ScriptedServer
 from tests.pages.visit import Site
 
@@ -32,15 +39,7 @@ async def is_whole(page: Page, captured: Captured) -> None:
 async def test_a_line_that_died_without_a_word_is_found_and_replaced(
     site_server: Site, model_dir: Path
 ) -> None:
-    captured = Captured()
-    async with (
-        Proxy(site_server.port) as proxy,
-        chromium(*playing(SPEECH)) as browser,
-        visitor(browser, torn=True) as page,
-    ):
-        await captured.listen(page.context)
-        await speak(page, proxy.url)
-        await all_saved(page)
+    async with speaking_through_a_proxy(site_server) as (page, proxy, captured):
         proxy.hole(on=True)
         await expect(page.locator("#state")).to_contain_text("Reconnecting", timeout=SHORT_S)
         proxy.hole(on=False)
