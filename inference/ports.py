@@ -35,8 +35,10 @@ class Priority(IntEnum):
     """Who goes first at a shared engine; lower is sooner."""
 
     FINAL = 0
-    PARTIAL = 1
-    ANALYSIS = 2
+    EAGER = 1
+    PARTIAL = 2
+    CORRECTION = 3
+    ANALYSIS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Speech:
     `language` None lets the engine detect it. `terms` are names likely to be said.
     `full_window` asks for Whisper's own 30 s window instead of the cut one. `voiced_s` is how much of it the
     voice detector heard as voice, None when nobody listened: the engine then estimates it from the energy.
+    `answer_within_s`: a doubted reading is tried again only if that is likely to end in time; None: always.
     """
 
     pcm: bytes
@@ -54,6 +57,7 @@ class Speech:
     full_window: bool = False
     with_words: bool = True
     voiced_s: float | None = None
+    answer_within_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,8 @@ class Transcript:
 
     `confidence` is the mean word probability, 0-1. `low_confidence` is the engine's own verdict: a guard
     (repetition, truncation) still failed after the one retry, or the words are too unsure to build on.
-    `decode_s` is the time the engine worked, without waiting; `retried` says that the 30 s window was needed.
+    `decode_s` is the time the engine worked, without waiting; `retried` says that it was tried twice. `untried`:
+    a second try could still help, there was no time for it.
     """
 
     text: str
@@ -72,6 +77,7 @@ class Transcript:
     low_confidence: bool = False
     decode_s: float = 0.0
     retried: bool = False
+    untried: bool = False
 
 
 class VoiceStream(Protocol):

@@ -27,6 +27,7 @@ class Template(models.Model):
     language = models.CharField(_("language"), max_length=5, choices=InterviewLanguage.choices)
     practice = models.BooleanField(_("practice"), default=False)
     follow_ups = models.BooleanField(_("ask follow-up questions"), default=True)
+    detect_language = models.BooleanField(_("find the spoken language from the first words"), default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -51,7 +52,7 @@ class Question(models.Model):
     kind = models.CharField(_("kind"), max_length=20, choices=Kind.choices)
     terms = models.CharField(_("terms"), max_length=400, blank=True, help_text=_("Names likely to be said"))
     expected_points = models.JSONField(_("expected points"), default=list, blank=True)
-    limit_s = models.PositiveSmallIntegerField(_("time limit in seconds"), default=180)
+    limit_s = models.PositiveSmallIntegerField(_("time limit in seconds"), default=600)
 
     class Meta:
         verbose_name = _("question")
@@ -181,6 +182,7 @@ class Utterance(models.Model):
     number = models.PositiveSmallIntegerField()
     decode = models.CharField(max_length=4, choices=Decode.choices, default=Decode.LIVE)
     text = models.TextField(blank=True)
+    raw_text = models.TextField(blank=True)  # as the engine wrote it, where terms were corrected
     words = models.JSONField(default=list)
     start_s = models.FloatField()
     end_s = models.FloatField()
