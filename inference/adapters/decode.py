@@ -17,6 +17,7 @@ from faster_whisper import WhisperModel
 from faster_whisper.tokenizer import Tokenizer
 
 from inference.adapters import guards
+from inference.adapters.loudness import samples_of, silent, voiced_s
 from inference.adapters.words import Piece, words_from
 from inference.assessment import Language, Word
 from inference.audio import SAMPLE_RATE, duration_s
@@ -40,7 +41,6 @@ MAX_TERM_TOKENS = 100
 OTHER_LANGUAGE_SURE, OTHER_LANGUAGE_MIN_VOICED_S = 0.9, 1.0
 TERMS_MIN_VOICED_S = 1.0  # a shorter sound is too easily heard as the prompt itself
 UNSURE_BELOW = 0.4
-SILENCE_RMS = 1e-4
 FRAMES_A_SECOND = 100
 
 
@@ -92,8 +92,8 @@ class Decoder:
         `chinese_full` gives Chinese the 30 s window from the start.
         """
         began = time.perf_counter()
-        samples = np.frombuffer(speech.pcm, "<i2").astype(np.float32) / 32768.0
-        if not samples.size or float(np.sqrt(np.mean(samples**2))) < SILENCE_RMS:
+        samples = samples_of(speech.pcm)
+        if silent(samples):
             return Transcript("", speech.language or "en", decode_s=time.perf_counter() - began)
         if speech.voiced_s is None:
             speech = replace(speech, voiced_s=voiced_s(samples))
@@ -234,14 +234,3 @@ def compare_windows(decoder: Decoder, pcm: bytes, language: Language, rounds: in
             decoder.decode(Speech(pcm, language, full_window=full))
             taken[full].append(time.perf_counter() - began_s)
     return WindowComparison(tuple(taken[False]), tuple(taken[True]))
-
-
-def voiced_s(samples: Floats, frame_s: float = 0.03, below_peak: float = 0.1) -> float:
-    """Seconds louder than a tenth of the loud parts: a cheap stand-in for a voice detector."""
-    frame = round(frame_s * SAMPLE_RATE)
-    frames = samples[: samples.size // frame * frame].reshape(-1, frame)
-    if not frames.size:
-        return 0.0
-    loudness = np.sqrt(np.mean(frames**2, axis=1))
-    floor = max(float(np.percentile(loudness, 95)) * below_peak, SILENCE_RMS * 10)
-    return float(np.count_nonzero(loudness > floor)) * frame_s

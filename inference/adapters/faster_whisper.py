@@ -11,17 +11,15 @@ import time
 from collections import Counter
 from contextlib import suppress
 
-from inference.adapters.waiting import Request, WaitingLine
+from inference.adapters.waiting import Request, WaitingLine, require_speech
 from inference.adapters.worker_process import DecodeError, LostError, WorkerProcess, decode_limit_s
-from inference.audio import BYTES_PER_SAMPLE, duration_s
 from inference.config import RecognizerConfig
 from inference.observe import Observe, ignore
-from inference.ports import EngineUnavailable, Priority, RequestRejected, Speech, Transcript
+from inference.ports import EngineUnavailable, Priority, Speech, Transcript
 
 logger = logging.getLogger(__name__)
 
 MAX_WAITING = 64
-MAX_AUDIO_S = 30.0
 TRIES = 2
 FIRST_BACKOFF_S, LAST_BACKOFF_S = 1.0, 30.0
 END_S = 1.0
@@ -65,7 +63,7 @@ class FasterWhisperRecognizer:
             raise self._down
 
     async def transcribe(self, speech: Speech, priority: Priority) -> Transcript:
-        _check(speech)
+        require_speech(speech)
         self._begin()
         if self._down is not None:
             raise EngineUnavailable(str(self._down))
@@ -201,10 +199,3 @@ class FasterWhisperRecognizer:
 def _refuse(request: Request, exc: EngineUnavailable) -> None:
     if not request.answer.done():
         request.answer.set_exception(EngineUnavailable(str(exc)))
-
-
-def _check(speech: Speech) -> None:
-    if not speech.pcm or len(speech.pcm) % BYTES_PER_SAMPLE:
-        raise RequestRejected("audio is empty or has half a sample")
-    if duration_s(speech.pcm) > MAX_AUDIO_S:
-        raise RequestRejected(f"audio is longer than {MAX_AUDIO_S:.0f} s")

@@ -9,7 +9,10 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-from inference.ports import EngineBusy, Priority, Speech, Transcript
+from inference.audio import BYTES_PER_SAMPLE, duration_s
+from inference.ports import EngineBusy, Priority, RequestRejected, Speech, Transcript
+
+MAX_AUDIO_S = 30.0
 
 
 @dataclass(eq=False, slots=True)
@@ -65,3 +68,11 @@ class WaitingLine:
         self._heap.remove(last)
         heapq.heapify(self._heap)
         last[2].answer.set_exception(EngineBusy("pushed out by a request that goes first"))
+
+
+def require_speech(speech: Speech) -> None:
+    """Raises RequestRejected for audio that no engine could hear: nobody should wait for it."""
+    if not speech.pcm or len(speech.pcm) % BYTES_PER_SAMPLE:
+        raise RequestRejected("audio is empty or has half a sample")
+    if duration_s(speech.pcm) > MAX_AUDIO_S:
+        raise RequestRejected(f"audio is longer than {MAX_AUDIO_S:.0f} s")
