@@ -103,6 +103,18 @@ def _voice(recognizer: RecognizerConfig | None) -> tuple[VoiceDetector | None, s
 
 
 def _recognizer(config: RecognizerConfig, observe: Observe) -> Recognizer:
+    """The speech servers with the local model behind them, or the local model alone."""
+    if not config.remote.urls:
+        return _local_recognizer(config, observe)
+    from inference.adapters.openai_asr import OpenAiRecognizer  # noqa: PLC0415
+    from inference.adapters.recognizer_pool import RecognizerPool  # noqa: PLC0415
+
+    servers = [OpenAiRecognizer(url, config.remote, observe) for url in config.remote.urls]
+    local = _local_recognizer(config, observe) if config.model_dir is not None else None
+    return RecognizerPool(servers, local, config.remote, observe)
+
+
+def _local_recognizer(config: RecognizerConfig, observe: Observe) -> Recognizer:
     from inference.adapters.faster_whisper import FasterWhisperRecognizer  # noqa: PLC0415
 
     return FasterWhisperRecognizer(config, observe)

@@ -34,7 +34,24 @@ class TurnTaking:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteAsrConfig:
+    """OpenAI-compatible speech servers, one as good as the other. All in seconds."""
+
+    urls: tuple[str, ...] = ()
+    model: str = "whisper-1"
+    api_key: str = field(default="", repr=False)
+    at_once: int = 4  # requests that one server works on
+    connect_s: float = 1.0
+    total_s: float = 4.0  # + the length of the audio; nothing of a server is waited for longer
+    max_bytes: int = 1_048_576
+    first_rest_s: float = 1.0  # from a failure to the probe that may bring the server back; doubled each time
+    last_rest_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
 class RecognizerConfig:
+    """The model on this disk, if any, and the servers that are asked before it, if any."""
+
     model_dir: Path | None
     device: str = "cpu"
     compute_type: str = "int8"
@@ -43,6 +60,7 @@ class RecognizerConfig:
     nice: int = 0
     # 30 s for Chinese finals: no better (CER 0.199 against 0.183 cut, 36 readings) at 3.4 times the CPU.
     chinese_full_window: bool = False
+    remote: RemoteAsrConfig = field(default_factory=RemoteAsrConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +78,7 @@ class LlmConfig:
 
 
 def base_url(url: str) -> str:
-    """One of `LlmConfig.urls`, which may name the server or its `/v1`."""
+    """An OpenAI-compatible server's address, which may name the server or its `/v1`."""
     plain = url.rstrip("/")
     return plain if urlsplit(plain).path else plain + "/v1"
 

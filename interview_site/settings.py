@@ -247,6 +247,19 @@ ASR_DEVICE = env.setting(
     "ASR_DEVICE", env.one_of("cpu", "cuda", "auto"), "cpu", "Where it runs: cpu, cuda or auto."
 )
 ASR_THREADS = env.setting("ASR_THREADS", env.whole_number, 2, "CPU threads of the live speech process.")
+ASR_URLS = env.setting(
+    "ASR_URLS",
+    env.http_urls,
+    env.NO_URLS,
+    "OpenAI-compatible speech servers, one as good as the other, such as http://10.0.0.7:8000/v1. "
+    "Answers' audio is sent to them; ASR_MODEL, if it is here, hears while none answers.",
+    "none: ASR_MODEL hears, on this machine",
+)
+ASR_REMOTE_MODEL = env.setting("ASR_REMOTE_MODEL", env.text, "whisper-1", "Model name to ask ASR_URLS for.")
+ASR_API_KEY = env.setting("ASR_API_KEY", env.text, "", "Sent as a bearer token to ASR_URLS.", "none")
+ASR_REMOTE_AT_ONCE = env.setting(
+    "ASR_REMOTE_AT_ONCE", env.whole_number, 4, "Utterances that each server of ASR_URLS works on at once."
+)
 LLM_URLS = env.setting(
     "LLM_URLS",
     env.http_urls,

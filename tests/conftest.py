@@ -55,9 +55,18 @@ def var_dir(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch)
     for name, folder in (("MEDIA_ROOT", "media"), ("SPOOL_DIR", "spool"), ("STATIC_ROOT", "static")):
         (var / folder).mkdir(parents=True)
         setattr(settings, name, var / folder)
-    for name in ("REDIS_URL", "DATABASE_URL", "LLM_URLS", "LLM_MODEL", "LLM_API_KEY", "PORT", "RUN_MAIN"):
+    for name in (
+        "REDIS_URL",
+        "DATABASE_URL",
+        "ASR_URLS",
+        "LLM_URLS",
+        "LLM_MODEL",
+        "LLM_API_KEY",
+        "PORT",
+        "RUN_MAIN",
+    ):
         monkeypatch.delenv(name, raising=False)
-    settings.LLM_URLS = ()
+    settings.LLM_URLS = settings.ASR_URLS = ()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # others are slow
     return var
 

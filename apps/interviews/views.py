@@ -22,7 +22,7 @@ from apps.interviews.page_text import live_text, microphone_text
 from apps.interviews.selectors import lacks_audio
 from apps.interviews.services import entry
 from apps.interviews.services.seats import ticket_issue
-from apps.ops.engine_settings import speech_model
+from apps.ops.engine_settings import why_no_speech
 from apps.ops.metrics import FALLBACKS
 
 MINUTES_PER_QUESTION = 3
@@ -113,7 +113,7 @@ def audio(request: HttpRequest, public_id: UUID, number: int) -> HttpResponseBas
 
 def typed_only() -> bool:
     """Whether no answer can be heard on this site today: no page should speak of a microphone then."""
-    return speech_model().folder is None
+    return bool(why_no_speech())
 
 
 def own_interview(request: HttpRequest, public_id: UUID) -> Interview:

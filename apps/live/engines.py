@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ logger = logging.getLogger(__name__)
 
 LOADED_WITHIN_S = 20.0
 WELCOME_WITHIN_S = 2.0  # what a page waits for a model that still loads; its audio waits longer
+TRY_AGAIN_S = 30.0
 
 
 class EngineRoom:
@@ -24,14 +26,19 @@ class EngineRoom:
         self._build = build
         self._built: asyncio.Task[Engines] | None = None
         self._loading: asyncio.Task[Engines] | None = None
+        self._again: asyncio.Task[Engines] | None = None
+        self._again_at_s = 0.0
 
     async def engines(self) -> Engines:
         """The engines, loaded if that is soon. A recogniser that still loads queues what it is asked."""
         loading = self.start()
         await asyncio.wait([loading], timeout=WELCOME_WITHIN_S)
-        if self._built is None or loading.done():
-            return await asyncio.shield(loading)
-        return await asyncio.shield(self._built)
+        if self._built is not None and not loading.done():
+            return await asyncio.shield(self._built)
+        engines = await asyncio.shield(loading)
+        if engines.recognizer is None and self._built is not None:
+            self._try_again(self._built)
+        return engines
 
     def start(self) -> asyncio.Task[Engines]:
         """Begin to load, once; needs a running loop."""
@@ -42,8 +49,23 @@ class EngineRoom:
 
     async def aclose(self) -> None:
         built, self._built, self._loading = self._built, None, None
+        if self._again is not None:
+            self._again.cancel()
         if built is not None and built.done() and built.exception() is None:
             await close_engines(built.result())
+
+    def _try_again(self, built: asyncio.Task[Engines]) -> None:
+        """A server may be back, a model repaired: the next session is told. Nobody waits for it."""
+        now_s = time.monotonic()
+        if built.result().recognizer is None or now_s < self._again_at_s:
+            return
+        self._again_at_s = now_s + TRY_AGAIN_S
+        self._again = asyncio.create_task(self._load(built), name="load engines again")
+        self._again.add_done_callback(self._adopt)
+
+    def _adopt(self, again: asyncio.Task[Engines]) -> None:
+        if self._loading is not None and not again.cancelled():
+            self._loading = again
 
     async def _load(self, built: asyncio.Task[Engines]) -> Engines:
         engines = await asyncio.shield(built)
@@ -61,11 +83,9 @@ class EngineRoom:
 
 
 def engines_from_settings() -> Engines:
-    from apps.ops.engine_settings import llm_config, recognizer_config, speech_model  # noqa: PLC0415
+    from apps.ops.engine_settings import llm_config, recognizer_config, why_no_speech  # noqa: PLC0415
 
-    recognizer = recognizer_config()
-    why = "" if recognizer is not None else speech_model().why
-    return build_engines(recognizer, llm_config(), why, observe)
+    return build_engines(recognizer_config(), llm_config(), why_no_speech(), observe)
 
 
 process_engines = EngineRoom(engines_from_settings)

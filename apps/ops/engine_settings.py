@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from inference.config import LlmConfig, RecognizerConfig
+from inference.config import LlmConfig, RecognizerConfig, RemoteAsrConfig
 from inference.models import ModelUnavailable, installed_speech
 
 
@@ -42,16 +42,27 @@ def require_speech_model_known() -> None:
         raise ModelUnavailable(f"ASR_MODEL={settings.ASR_MODEL!r}: {exc}") from exc
 
 
+def why_no_speech() -> str:
+    """Why no answer can be heard on this site, as speech_model says it; "" with a model or with servers."""
+    return "" if settings.ASR_URLS else speech_model().why
+
+
 def recognizer_config(*, threads: int | None = None, nice: int = 0) -> RecognizerConfig | None:
-    """How to run the recogniser; None when its model is not on this disk."""
+    """How to run the recogniser; None with neither a model on this disk nor servers."""
     folder = speech_model().folder
-    if folder is None:
+    if folder is None and not settings.ASR_URLS:
         return None
     return RecognizerConfig(
         model_dir=folder,
         device=settings.ASR_DEVICE,
         threads=threads or settings.ASR_THREADS,
         nice=nice,
+        remote=RemoteAsrConfig(
+            urls=settings.ASR_URLS,
+            model=settings.ASR_REMOTE_MODEL,
+            api_key=settings.ASR_API_KEY,
+            at_once=settings.ASR_REMOTE_AT_ONCE,
+        ),
     )
 
 

@@ -30,8 +30,8 @@ from apps.ops.embedded import (
     require_redis,
     require_writable,
 )
-from apps.ops.engine_settings import require_speech_model_known, speech_model
-from apps.ops.llm_probe import ASK_S, llm_probe
+from apps.ops.engine_settings import require_speech_model_known, why_no_speech
+from apps.ops.server_probe import ASK_S, llm_probe
 from apps.ops.supervisor import Child, ChildSpec, Supervisor
 from inference.models import ModelUnavailable
 
@@ -202,7 +202,7 @@ def welcome(url: str, password: str) -> list[str]:
             f"  Recruiters sign in at {url}recruiting/ as recruiter@demo.example, "
             f"password {password} (shown only now)."
         )
-    if why_typed := speech_model().why:
+    if why_typed := why_no_speech():
         lines.append(f"  Answers are typed, not spoken. {why_typed}")
     return [*lines, _who_judges()]
 

@@ -8,7 +8,7 @@ from prometheus_client import Counter, Histogram
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.5, 2.5, 5.0, 10.0, 30.0)
 HOPS = ("endpoint", "asr", "analysis", "llm_first_token", "feedback_first_content")
-NAMES_AT_MOST = 64
+NAMES_AT_MOST = 128
 _SAFE = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 HOP_SECONDS = Histogram(

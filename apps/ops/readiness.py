@@ -1,8 +1,8 @@
 """Whether this process can take an interview, and what is missing. Each check is bounded.
 
 Unready (503): no database, rows behind the code, an unwritable or full disk: an answer could not be kept.
-Degraded (200 all the same): no speech model (answers are typed), no LLM (the rules judge), no Redis or worker
-(reports wait as rows).
+Degraded (200 all the same): nobody who hears (answers are typed), no LLM (the rules judge), no Redis or
+worker (reports wait as rows).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -20,11 +21,13 @@ from redis import RedisError
 from apps.ops.embedded import redis_client
 from apps.ops.engine_settings import speech_model
 from apps.ops.heartbeat import KEY
-from apps.ops.llm_probe import llm_probe
+from apps.ops.server_probe import asr_probe, llm_probe
 
 REDIS_S = 0.25
-LLM_S = 0.2
+SERVER_S = 0.2
 FREE_BYTES = 500_000_000
+
+Speech = Literal["servers", "local", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +35,18 @@ class Readiness:
     """`missing` has one line per fault, which says what to do."""
 
     ready: bool
-    voice: bool
+    speech: Speech
     missing: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
-        mode = "voice" if self.voice else "text"
-        return {"ready": self.ready, "mode": mode, "missing": list(self.missing)}
+        mode = "text" if self.speech == "none" else "voice"
+        return {"ready": self.ready, "mode": mode, "speech": self.speech, "missing": list(self.missing)}
 
 
 def readiness() -> Readiness:
     unready = [*_database(), *_disk()]
-    speech = list(_speech_model())
-    return Readiness(not unready, not speech, (*unready, *speech, *_llm(), *_background()))
+    speech, lacks = _speech()
+    return Readiness(not unready, speech, (*unready, *lacks, *_llm(), *_background()))
 
 
 def _database() -> Iterator[str]:
@@ -66,13 +69,18 @@ def _disk() -> Iterator[str]:
         yield f"disk: {free_bytes // 1_000_000} MB free in VAR_DIR; {FREE_BYTES // 1_000_000} MB are needed"
 
 
-def _speech_model() -> Iterator[str]:
-    if why := speech_model().why:
-        yield f"speech: {why}"
+def _speech() -> tuple[Speech, list[str]]:
+    """Who hears, and what is missing for it. Behind servers that answer no model is needed on this disk."""
+    servers = asr_probe.found(SERVER_S)
+    if servers.url:
+        return "servers", []
+    local = speech_model()
+    lacks = [f"speech: {why}" for why in (servers.why, local.why) if why]
+    return "none" if local.folder is None else "local", lacks
 
 
 def _llm() -> Iterator[str]:
-    if why := llm_probe.found(LLM_S).why:
+    if why := llm_probe.found(SERVER_S).why:
         yield f"llm: {why}"
 
 

@@ -31,7 +31,7 @@ def test_with_redis_worker_and_model_nothing_is_missing(
     beat()
     answer = client.get("/readyz")
     assert answer.status_code == 200
-    assert answer.json() == {"ready": True, "mode": "voice", "missing": []}
+    assert answer.json() == {"ready": True, "mode": "voice", "speech": "local", "missing": []}
 
 
 def test_a_worker_that_stopped_reporting_is_missed(client: Client, redis: str, settings: Settings) -> None:

@@ -15,7 +15,7 @@ from django.core.management.base import CommandError
 from apps.live.intake import CATCH_UP
 from apps.live.rehearsal_client import UrlRefused, rehearse_through
 from apps.ops.command import PlainCommand
-from apps.ops.engine_settings import llm_config, recognizer_config, speech_model
+from apps.ops.engine_settings import llm_config, recognizer_config, why_no_speech
 from inference.assessment import Language, QuestionSpec
 from inference.bootstrap import AudioUnreadable, build_engines, close_engines, read_audio, start_engines
 from inference.nlp.language import detect
@@ -81,7 +81,7 @@ class Command(PlainCommand):
     ) -> None:
         recognizer = recognizer_config()
         if recognizer is None:
-            raise EngineUnavailable(speech_model().why)
+            raise EngineUnavailable(why_no_speech())
         engines = build_engines(recognizer, llm_config())
         try:
             await start_engines(engines)

@@ -14,9 +14,9 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import Settings
 
-from apps.ops import llm_probe
+from apps.ops import server_probe
 from apps.ops.launch import welcome
-from apps.ops.llm_probe import LlmProbe
+from apps.ops.server_probe import ServerProbe
 from tests.ops.site import free_port
 
 HANG_S = 20.0  # longer than any wait below; the silent server holds a connection for ever
@@ -59,15 +59,15 @@ def silent() -> Iterator[str]:
 
 
 @pytest.fixture
-def probe(monkeypatch: pytest.MonkeyPatch) -> LlmProbe:
+def probe(monkeypatch: pytest.MonkeyPatch) -> ServerProbe:
     """A process that has asked nobody yet."""
-    probe = LlmProbe()
+    probe = ServerProbe("LLM", lambda: "the rules judge")
     for module in ("launch", "readiness"):
         monkeypatch.setattr(f"apps.ops.{module}.llm_probe", probe)
     return probe
 
 
-def test_a_server_that_answers_is_named(probe: LlmProbe, settings: Settings) -> None:
+def test_a_server_that_answers_is_named(probe: ServerProbe, settings: Settings) -> None:
     with server() as (url, seen):
         settings.LLM_URLS, settings.LLM_API_KEY = (url,), "key"
         assert probe.found(HANG_S).url == url
@@ -75,14 +75,14 @@ def test_a_server_that_answers_is_named(probe: LlmProbe, settings: Settings) -> 
     assert seen == [("/v1/models", "Bearer key")]  # asked once for both
 
 
-def test_the_first_that_answers_is_the_one(probe: LlmProbe, settings: Settings) -> None:
+def test_the_first_that_answers_is_the_one(probe: ServerProbe, settings: Settings) -> None:
     with server(404) as (url, _):  # some have no list of models
         settings.LLM_URLS = (f"http://127.0.0.1:{free_port()}", url)
         assert probe.found(HANG_S).url == url
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_refused_key_is_no_answer(probe: LlmProbe, settings: Settings, status: int) -> None:
+def test_a_refused_key_is_no_answer(probe: ServerProbe, settings: Settings, status: int) -> None:
     with server(status) as (url, _):
         settings.LLM_URLS = (url,)
         found = probe.found(HANG_S)
@@ -90,22 +90,22 @@ def test_a_refused_key_is_no_answer(probe: LlmProbe, settings: Settings, status:
     assert "LLM_API_KEY" in found.why
 
 
-def test_a_broken_server_is_no_answer(probe: LlmProbe, settings: Settings) -> None:
+def test_a_broken_server_is_no_answer(probe: ServerProbe, settings: Settings) -> None:
     with server(502) as (url, _):
         settings.LLM_URLS = (url,)
         assert "does not answer yet" in probe.found(HANG_S).why
 
 
-def test_a_start_claims_no_llm_that_is_not_there(probe: LlmProbe, settings: Settings) -> None:
+def test_a_start_claims_no_llm_that_is_not_there(probe: ServerProbe, settings: Settings) -> None:
     settings.LLM_URLS = (f"http://127.0.0.1:{free_port()}/v1",)
     last = welcome("http://here/", "")[-1]
     assert last == "  LLM_URLS does not answer yet: the rules judge until it does."
 
 
 def test_a_silent_server_is_not_waited_for(
-    probe: LlmProbe, settings: Settings, silent: str, monkeypatch: pytest.MonkeyPatch
+    probe: ServerProbe, settings: Settings, silent: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(llm_probe, "ASK_S", HANG_S)
+    monkeypatch.setattr(server_probe, "ASK_S", HANG_S)
     settings.LLM_URLS = (silent,)
     began_s = time.monotonic()
     assert "does not answer yet" in probe.found(0.2).why
@@ -113,22 +113,22 @@ def test_a_silent_server_is_not_waited_for(
 
 
 def test_a_server_that_comes_up_later_is_noticed(
-    probe: LlmProbe, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    probe: ServerProbe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = free_port()
     settings.LLM_URLS = (f"http://127.0.0.1:{port}",)
     assert probe.found(HANG_S).why
-    monkeypatch.setattr(llm_probe, "FRESH_S", 1000.0)
+    monkeypatch.setattr(server_probe, "FRESH_S", 1000.0)
     with server(port=port) as (url, seen):
         assert probe.found(HANG_S).why  # what is known holds for a while: not each request asks
         assert seen == []
-        monkeypatch.setattr(llm_probe, "FRESH_S", 0.0)
+        monkeypatch.setattr(server_probe, "FRESH_S", 0.0)
         assert probe.found(HANG_S).url == url
 
 
 @pytest.mark.django_db
 def test_readiness_names_it_and_is_ready_all_the_same(
-    probe: LlmProbe, client: Client, settings: Settings, silent: str
+    probe: ServerProbe, client: Client, settings: Settings, silent: str
 ) -> None:
     settings.LLM_URLS = (silent,)
     answer = client.get("/readyz")
