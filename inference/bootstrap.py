@@ -18,6 +18,7 @@ from inference.ports import Assessor, Engines, EngineUnavailable, Recognizer, Vo
 
 if TYPE_CHECKING:
     from inference.adapters.decode import WindowComparison
+    from inference.adapters.resampling import Resampler
 
 __all__ = [
     "AudioUnreadable",
@@ -25,6 +26,7 @@ __all__ = [
     "close_engines",
     "compare_windows",
     "read_audio",
+    "resampler",
     "start_engines",
 ]
 
@@ -78,6 +80,13 @@ def read_audio(path: Path) -> bytes:
     from inference.adapters import audio_file  # noqa: PLC0415
 
     return audio_file.read_audio(path)
+
+
+def resampler(rate: int) -> Resampler:
+    """Takes a stream of PCM16 at `rate` to 16 kHz, piece by piece."""
+    from inference.adapters import resampling  # noqa: PLC0415
+
+    return resampling.Resampler(rate)
 
 
 def compare_windows(config: RecognizerConfig, pcm: bytes, rounds: int = 5) -> WindowComparison:

@@ -212,7 +212,7 @@ class Problem(_Event):
     """Something the candidate should know. The page holds the words for each code."""
 
     type: Literal["problem"] = "problem"
-    code: Literal["asr_lost", "storage_full", "rate_mismatch", "server_error", "too_late"]
+    code: Literal["asr_lost", "storage_full", "rate_mismatch", "rate_unsupported", "server_error", "too_late"]
 
 
 Event = Annotated[

@@ -33,12 +33,13 @@ CATCH_UP_WITHIN_S = MAX_ANSWER_S / 4  # the longest answer at the rate of catchi
 
 @dataclass(frozen=True, slots=True)
 class AnswerSetting:
-    """What an answer is worked on with. `language` is the interview's."""
+    """What an answer is worked on with. `language` is the interview's, `rate` what the page's frames have."""
 
     engines: Engines
     language: Language
     follow_ups: bool
     observe: Observe
+    rate: int = SAMPLE_RATE
 
 
 class LiveAnswer:
@@ -63,7 +64,7 @@ class LiveAnswer:
         self._ended = next((event for event in past if isinstance(event, ev.TurnEnded)), None)
         self._brief = _brief(step, setting, past, self._ended)
         self._session = AnswerSession(setting.engines, self._brief, observe=setting.observe)
-        self.intake = Intake(spool, tell, self)
+        self.intake = Intake(spool, tell, self, rate=setting.rate)
         self._over = asyncio.Event()  # the server has ended the turn
         self._skipped = False
         self.typed = ""  # what ended the turn, if it was typed
@@ -207,9 +208,11 @@ class LiveAnswer:
         """Whether the page's own checksum, where it sent one, is the recording's.
 
         A turn that was skipped or given up is sealed before the page's last frames, and one without frames
-        has no recording: nothing to compare.
+        has no recording: nothing to compare. Of one at another rate the page's is over other bytes.
         """
         if self.last_word is None or self.last_word.last_seq < 0 or not self._handed_in.is_set():
+            return True
+        if self.intake.converts:
             return True
         return not self.last_word.sha256 or self.last_word.sha256 == sha256
 

@@ -61,7 +61,7 @@ class Conductor:
         self._place, self._setting, self._sync, self._tell = place, setting, sync, tell
         self._log = EventLog(self._store, tell)
         self._answer: LiveAnswer | None = None
-        self._late = LateAnswers(place, sync, tell, self._commit)
+        self._late = LateAnswers(place, sync, tell, self._commit, setting.rate)
         self._committed: dict[int, str] = {}
         self._reminded_at = 0.0
         self._finishing = False

@@ -26,7 +26,7 @@ from apps.live.answer import AnswerSetting
 from apps.live.close_codes import DRAIN_SPREAD_MS, CloseCode, Refused
 from apps.live.conductor import HEARTBEAT_MS, IDLE_MS, Conductor
 from apps.live.engines import EngineRoom, process_engines
-from apps.live.frames import decode_frame
+from apps.live.frames import RATES, decode_frame
 from apps.live.messages import (
     SUBPROTOCOL,
     Drain,
@@ -73,6 +73,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._inbox: asyncio.Queue[FromPage] = asyncio.Queue(QUEUED_MESSAGES)
         self._verdict: asyncio.Future[Refused] = asyncio.get_running_loop().create_future()
         self._conductor: Conductor | None = None
+        self._rate = SAMPLE_RATE  # of this page's frames
         self._life: asyncio.Task[None] | None = None
         self._overdue: asyncio.TimerHandle | None = None
 
@@ -122,7 +123,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     def _take(self, raw: bytes) -> None:
         if self._conductor is None:
             raise Refused(CloseCode.BAD_FRAME, "audio before the welcome")
-        self._conductor.take(decode_frame(raw))
+        self._conductor.take(decode_frame(raw, self._rate))
 
     def _queue(self, message: FromPage) -> None:
         if isinstance(message, PageHeartbeat) and self._conductor is not None:
@@ -224,8 +225,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
             raise Refused(CloseCode.IDLE, "no hello") from None
         if not isinstance(message, Hello):
             raise Refused(CloseCode.BAD_FRAME, "a message before the hello")
-        if message.rate not in {None, SAMPLE_RATE}:
-            raise Refused(CloseCode.BAD_FRAME, f"audio at {message.rate} Hz")
+        self._rate = SAMPLE_RATE if message.rate is None else message.rate
+        if self._rate not in RATES:
+            self._tell(ev.Problem(code="rate_unsupported"))
+            raise Refused(CloseCode.BAD_FRAME, f"audio at {self._rate} Hz; it may be {RATES}")
         return message
 
     async def _attend(self, tasks: asyncio.TaskGroup, hello: Hello) -> None:
@@ -268,6 +271,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             language=admission.language,
             follow_ups=admission.follow_ups,
             observe=observe,
+            rate=self._rate,
         )
         place = Place(
             seat=seat,

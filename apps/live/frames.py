@@ -1,4 +1,5 @@
-"""One audio frame on the wire: a 32-byte header, then PCM16LE mono 16 kHz. Knows no sockets and no files.
+"""One audio frame on the wire: a 32-byte header, then PCM16LE mono, 16 kHz unless the page declared another
+rate. Knows no sockets and no files.
 
 Header, big-endian: version u8, type u8, flags u16, answer u32, seq u64, capture_us u64, nbytes u32, crc u32.
 The CRC is zlib's, over the header with crc 0, then the payload. `seq` counts from 0 in each answer;
@@ -22,8 +23,10 @@ DISCONTINUITY = 2  # flag: the page lost audio right before this frame
 KNOWN_FLAGS = LAST | DISCONTINUITY
 
 MAX_MESSAGE_BYTES = 65_536
-MIN_PCM_BYTES = SAMPLE_RATE * BYTES_PER_SAMPLE * 20 // 1_000
-MAX_PCM_BYTES = SAMPLE_RATE * BYTES_PER_SAMPLE * 500 // 1_000
+RATES = (8_000, SAMPLE_RATE, 44_100, 48_000)  # that a page may declare
+MIN_MS, MAX_MS = 20, 500
+MIN_PCM_BYTES = SAMPLE_RATE * BYTES_PER_SAMPLE * MIN_MS // 1_000  # of a frame that is kept
+MAX_PCM_BYTES = SAMPLE_RATE * BYTES_PER_SAMPLE * MAX_MS // 1_000
 FRAME_MS = 100
 _CRC_AT = HEADER.size - 4
 _NO_CRC = b"\0\0\0\0"
@@ -65,7 +68,7 @@ def crc_of(raw: bytes) -> int:
     return zlib.crc32(view[HEADER.size :], zlib.crc32(_NO_CRC, zlib.crc32(view[:_CRC_AT])))
 
 
-def decode_frame(raw: bytes) -> Frame:
+def decode_frame(raw: bytes, rate: int = SAMPLE_RATE) -> Frame:
     """Check everything a frame promises. Raises Refused: 4413 when over-long, else 4400."""
     if len(raw) > MAX_MESSAGE_BYTES:
         raise Refused(CloseCode.TOO_LONG, f"message of {len(raw)} bytes")
@@ -73,7 +76,7 @@ def decode_frame(raw: bytes) -> Frame:
         raise Refused(CloseCode.BAD_FRAME, f"{len(raw)} bytes are no frame")
     version, kind, flags, answer, seq, capture_us, nbytes, crc = HEADER.unpack_from(raw)
     problem = _header_problem(version, kind, flags, answer) or _payload_problem(
-        nbytes, len(raw) - HEADER.size, flags
+        nbytes, len(raw) - HEADER.size, flags, rate
     )
     if problem:
         raise Refused(CloseCode.BAD_FRAME, problem)
@@ -92,13 +95,14 @@ def _header_problem(version: int, kind: int, flags: int, answer: int) -> str:
     return "" if answer else "answer 0"
 
 
-def _payload_problem(nbytes: int, received: int, flags: int) -> str:
+def _payload_problem(nbytes: int, received: int, flags: int, rate: int) -> str:
     if nbytes != received:
         return f"{nbytes} bytes announced, {received} received"
     if nbytes % BYTES_PER_SAMPLE:
         return f"odd byte count {nbytes}"
-    if nbytes > MAX_PCM_BYTES:
-        return f"{nbytes} bytes are more than 500 ms"
-    if nbytes == 0 or (nbytes < MIN_PCM_BYTES and not flags & LAST):
-        return f"{nbytes} bytes are less than 20 ms"
+    bytes_per_s = rate * BYTES_PER_SAMPLE
+    if nbytes * 1_000 > MAX_MS * bytes_per_s:
+        return f"{nbytes} bytes are more than {MAX_MS} ms"
+    if nbytes == 0 or (nbytes * 1_000 < MIN_MS * bytes_per_s and not flags & LAST):
+        return f"{nbytes} bytes are less than {MIN_MS} ms"
     return ""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from apps.live.close_codes import CloseCode, Refused
+from apps.live.declared import DeclaredRate
 from apps.live.frames import DISCONTINUITY, FRAME_MS, Frame
 from apps.live.messages import MAX_GAP_FRAMES, Ack, Gap, Nack
 from apps.live.outbox import Outgoing
@@ -91,7 +92,7 @@ class Listener(Protocol):
 
 
 class Intake:
-    """`tell` queues a message for the page."""
+    """`tell` queues a message for the page; `rate` is what it declared in its hello."""
 
     def __init__(
         self,
@@ -99,10 +100,13 @@ class Intake:
         tell: Callable[[Outgoing], None],
         listener: Listener,
         allowance: Allowance | None = None,
+        rate: int = SAMPLE_RATE,
     ) -> None:
         self.answer, self.spool = spool.answer, spool
         self._tell, self._listener = tell, listener
         self._allowance = allowance or Allowance()
+        self._samples_per_s = rate
+        self._declared = DeclaredRate(rate) if rate != SAMPLE_RATE else None
         self._rate = RateCheck()
         self._conflicts = 0
         self._nacked = -1
@@ -110,6 +114,11 @@ class Intake:
         self._paused = False  # the page was last told to wait
         self._mismatch_told = False
         self._disk_full = False
+
+    @property
+    def converts(self) -> bool:
+        """What is kept is not what the page sent: its checksum is of something else."""
+        return self._declared is not None
 
     @property
     def room(self) -> int:
@@ -129,8 +138,11 @@ class Intake:
         start = self.spool.samples
         if start > (MAX_ANSWER_S + SLACK_S) * SAMPLE_RATE:
             raise Refused(CloseCode.TOO_LONG, f"answer {self.answer} is over-long")
-        self._allowance.spend(frame.duration_s, time.monotonic())
-        verdict = self.spool.append(frame)
+        self._allowance.spend(frame.samples / self._samples_per_s, time.monotonic())
+        if self._declared is None:
+            verdict = self.spool.append(frame)
+        else:
+            verdict, frame = self._declared.append(frame, self.spool)
         if verdict == "stored":
             self._stored(frame, start)
         else:
@@ -147,6 +159,8 @@ class Intake:
             return
         self._nacked = -1
         self._rate = RateCheck()  # the capture clock went on without audio
+        if self._declared is not None:
+            self._declared.interrupt()
         self._listener.miss(self.spool.lost[-1].seconds, gap.why)
 
     def _not_stored(self, verdict: Verdict) -> None:

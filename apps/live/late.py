@@ -80,8 +80,10 @@ class LateAnswers:
         sync: SpoolSync,
         tell: Callable[[Outgoing], None],
         committed: Callable[[int, str], None],
+        rate: int = SAMPLE_RATE,
     ) -> None:
         self._place, self._sync, self._tell, self._committed = place, sync, tell, committed
+        self._rate = rate
         self._allowance = Allowance()
         self._open: dict[int, _Late] = {}
         self._unopened: deque[AskedTurn] = deque()
@@ -171,7 +173,7 @@ class LateAnswers:
             self._none_left.set()
 
     def _begin(self, spool: Spool, audio_s: float) -> _Late:
-        late = _Late(spool, Intake(spool, self._tell, _Unheard(), self._allowance), audio_s)
+        late = _Late(spool, Intake(spool, self._tell, _Unheard(), self._allowance, self._rate), audio_s)
         self._open[late.number] = late
         self._none_left.clear()
         watched(late.intake, self._sync)

@@ -48,7 +48,8 @@ class Hello(_FromPage):
     """Always first, with either a `ticket` or the `resume` token of the last welcome.
 
     `epoch` is the one the page's kept frames of `answer` belong to, if it has any. It still holds the
-    frames `have_from` to `have_to` (exclusive); `events_from` is the last `eid` it shows.
+    frames `have_from` to `have_to` (exclusive); `events_from` is the last `eid` it shows. `rate` is that of
+    its frames, 16 kHz where it says nothing.
     """
 
     type: Literal["hello"]

@@ -169,3 +169,13 @@ def test_the_rate_problem_is_told_once(desk: Desk) -> None:
         if seq % 50 == 49:
             desk.intake.spool.flush()
     assert [m for m in desk.told if isinstance(m, ev.Problem)] == [ev.Problem(code="rate_mismatch")]
+
+
+@pytest.mark.parametrize("rate", [8_000, 44_100, 48_000])
+def test_sound_that_comes_at_a_rate_nobody_declared_is_told_of_within_three_seconds(
+    desk: Desk, rate: int
+) -> None:
+    pcm = silence(rate / 10 / SAMPLE_RATE)  # what a page takes for 100 ms
+    for seq in range(31):
+        desk.intake.take(decode_frame(encode_frame(pcm, answer=1, seq=seq, capture_us=seq * 100_000)))
+    assert [m for m in desk.told if isinstance(m, ev.Problem)] == [ev.Problem(code="rate_mismatch")]

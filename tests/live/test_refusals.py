@@ -134,11 +134,13 @@ def test_without_consent_nothing_starts(server: Server) -> None:
     assert Interview.objects.get(pk=person.interview.pk).status == "notice"
 
 
-def test_a_declared_rate_other_than_sixteen_kilohertz_is_refused(server: Server) -> None:
+@pytest.mark.parametrize("rate", [0, 22_050, 96_000])
+def test_a_rate_that_is_not_taken_is_refused_with_its_reason(server: Server, rate: int) -> None:
     person = Person()
     with Page(server, person) as page:
-        page.say(type="hello", ticket=person.ticket(), rate=48_000)
+        page.say(type="hello", ticket=person.ticket(), rate=rate)
         assert page.close_code() == 4400
+        assert page.of("problem")[-1]["code"] == "rate_unsupported"
 
 
 def odd() -> bytes:
