@@ -36,7 +36,7 @@ class Member:
         changed: Callable[[], None],
     ) -> None:
         self.number = number
-        self.in_flight = 0
+        self.in_flight = 0  # counted by whoever asks: a place is taken before the asking begins
         self.well = True
         self._recognizer, self._config = recognizer, config
         self._observe, self._changed = observe, changed
@@ -63,7 +63,6 @@ class Member:
 
     async def ask(self, speech: Speech, priority: Priority) -> Transcript:
         """Raises EngineUnavailable, after which it may be sick."""
-        self.in_flight += 1
         try:
             transcript = await self._recognizer.transcribe(speech, priority)
         except AsrBusy as exc:
@@ -73,8 +72,6 @@ class Member:
             if not isinstance(exc, AsrUnavailable) or exc.server_at_fault:
                 self._fall_sick(_reason(exc))
             raise
-        finally:
-            self.in_flight -= 1
         self._late, self._rest_s = 0, self._config.first_rest_s
         return transcript
 

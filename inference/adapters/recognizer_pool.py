@@ -45,6 +45,7 @@ class _Errand:
     asked: set[Member | None] = field(default_factory=set)  # None: the local recogniser
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     doubted: Transcript | None = None
+    why: str = NOBODY
 
     @property
     def over(self) -> bool:
@@ -187,7 +188,7 @@ class RecognizerPool:
         elif any(self._waits_for(member) for member in left):
             return False
         elif not self._send_local(errand) and not errand.tasks:
-            errand.refuse(NOBODY)
+            errand.refuse(errand.why)
         return True
 
     def _send_local(self, errand: _Errand) -> bool:
@@ -204,39 +205,46 @@ class RecognizerPool:
         errand.asked.add(member)
         task = asyncio.create_task(self._ask(errand, member))
         errand.tasks.add(task)
-        task.add_done_callback(lambda _task: self._assign())
+        if member is not None:
+            member.in_flight += 1
+        task.add_done_callback(lambda task: self._after(errand, task, member))
+
+    def _after(self, errand: _Errand, task: asyncio.Task[None], member: Member | None) -> None:
+        """Also of a task that was cancelled before it began."""
+        _leave(errand, task, member)
+        self._assign()
 
     async def _ask(self, errand: _Errand, member: Member | None) -> None:
         """Whatever happens, nobody is left waiting for an answer."""
         engine = member.ask if member is not None else self._local_transcribe
-        transcript, failure = None, NOBODY
+        transcript = None
         try:
             transcript = await engine(errand.speech, errand.request.priority)
         except EngineBusy as exc:
-            failure = str(exc)
+            errand.why = str(exc)
             errand.asked.discard(member)  # it is well: there is no harm in asking it again
         except EngineError as exc:
-            failure = str(exc)
+            errand.why = str(exc)
         except Exception as exc:  # noqa: BLE001 - its text may hold words of an answer
-            failure = f"the recogniser failed: {type(exc).__name__}"
+            errand.why = f"the recogniser failed: {type(exc).__name__}"
             logger.error("the recogniser's own fault: %s", type(exc).__name__)  # noqa: TRY400
         finally:
-            errand.tasks.discard(_this_task())
+            _leave(errand, _this_task(), member)
         if transcript is not None:
             self._take(errand, transcript)
         else:
-            self._failed(errand, failure)
+            self._failed(errand)
 
     async def _local_transcribe(self, speech: Speech, priority: Priority) -> Transcript:
         if self._local is None:
             raise EngineUnavailable(NOBODY)
         return await self._local.transcribe(speech, priority)
 
-    def _failed(self, errand: _Errand, why: str) -> None:
+    def _failed(self, errand: _Errand) -> None:
         if errand.over or errand.tasks:
             return  # somebody else still works on it
         if errand.doubted is not None or not errand.may_go_on or self._closed:
-            errand.refuse(why)
+            errand.refuse(errand.why)
             return
         self._again(errand, "asr_next")
 
@@ -290,6 +298,14 @@ class RecognizerPool:
             return
         self._observe("fallback:asr_slow", 1)
         logger.warning("asr_slow: an utterance is asked of another recogniser as well")
+
+
+def _leave(errand: _Errand, task: asyncio.Task[None], member: Member | None) -> None:
+    """Give the place back, once."""
+    if task in errand.tasks:
+        errand.tasks.discard(task)
+        if member is not None:
+            member.in_flight -= 1
 
 
 def _this_task() -> asyncio.Task[None]:
