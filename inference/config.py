@@ -22,15 +22,24 @@ class Endpointing:
 
 @dataclass(frozen=True, slots=True)
 class TurnTaking:
-    """The three clocks of a turn: silence since the last word, in seconds."""
+    """The three clocks of a turn: silence since the last word, in seconds; and what a silent one gets.
 
-    soft_s: float = 0.7
+    Chosen with tests/inference/test_cut_offs.py for pauses as people make them: at most 2.5 s at clause ends.
+    """
+
+    soft_s: float = 0.65
     soft_unfinished_s: float = 1.2
     soft_hanging_s: float = 2.0
-    hard_s: float = 2.5
-    hard_unfinished_s: float = 3.0
+    hard_s: float = 2.0
+    hard_early_s: float = 2.6  # after a finished sentence that can hardly be the whole answer
+    hard_unfinished_s: float = 2.7
     hard_hanging_s: float = 4.0
+    held_soft_s: float = 0.5  # after the key was let go: the page sends 0.8 s more, and no more comes
     thinking_s: float = 30.0
+    ask_after_s: float = 45.0  # of silence: are you still there? As much again, and the turn ends
+    warn_at: float = 0.9  # of the time limit
+    turn_model_after_s: float = 0.2
+    turn_model_within_s: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)
