@@ -38,12 +38,16 @@ def grade_for(score: float) -> Grade:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One heard word. Times in seconds on the clock of the answer's audio; confidence 0-1."""
+    """One heard word. Times in seconds on the clock of the answer's audio; confidence 0-1.
+
+    `heard` is what the recogniser wrote where that was put right by its sound, else "".
+    """
 
     text: str
     start_s: float
     end_s: float
     confidence: float
+    heard: str = ""
 
 
 @dataclass(frozen=True, slots=True)

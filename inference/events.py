@@ -35,6 +35,7 @@ class WordHeard(BaseModel):
     start_s: float
     end_s: float
     confidence: float
+    heard: str = ""
 
 
 class SessionReady(_Event):
@@ -83,7 +84,8 @@ class TranscriptFinal(_TurnEvent):
     """One finished utterance. A later one with the same `utterance` corrects it (a late decode).
 
     Its audio is start_s to end_s; the voice itself ended at `speech_end_s`, which a rebuilt session needs.
-    `guessed`: no engine has heard it whole, the text is the last guess.
+    `guessed`: no engine has heard it whole, the text is the last guess. `raw` is what the engine wrote, where
+    `text` is another: names were put right by their sound, or a mark was put at the end.
     """
 
     type: Literal["transcript.final"] = "transcript.final"
@@ -97,6 +99,7 @@ class TranscriptFinal(_TurnEvent):
     language: str = "en"
     speech_end_s: float | None = None
     guessed: bool = False
+    raw: str = ""
 
 
 class AudioMissing(_TurnEvent):

@@ -67,7 +67,8 @@ class Transcript:
     `confidence` is the mean word probability, 0-1. `low_confidence` is the engine's own verdict: a guard
     (repetition, truncation) still failed after the one retry, or the words are too unsure to build on.
     `decode_s` is the time the engine worked, without waiting; `retried` says that it was tried twice. `untried`:
-    a second try could still help, there was no time for it.
+    a second try could still help, there was no time for it. `raw` is what the engine wrote where `text` is
+    another.
     """
 
     text: str
@@ -78,6 +79,7 @@ class Transcript:
     decode_s: float = 0.0
     retried: bool = False
     untried: bool = False
+    raw: str = ""
 
 
 class VoiceStream(Protocol):
