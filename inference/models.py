@@ -52,7 +52,10 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """`inside` names a folder of an installed package where the files lie already: never fetched."""
+    """`inside` names a folder of an installed package where the files lie already: never fetched.
+
+    `use` is what it is for: only one for speech can be the recogniser's.
+    """
 
     name: str
     about: str
@@ -60,6 +63,7 @@ class Model:
     files: tuple[ModelFile, ...]
     sources: tuple[dict[str, Any], ...]
     inside: str = ""
+    use: str = "speech"
 
     @property
     def size_bytes(self) -> int:
@@ -104,12 +108,14 @@ def _model(name: str, entry: dict[str, Any]) -> Model:
         files=tuple(ModelFile(**file) for file in entry["files"]),
         sources=tuple(entry.get("sources", ())),
         inside=entry.get("inside", ""),
+        use=entry.get("use", "speech"),
     )
 
 
 def speech_models(registry_file: Path = REGISTRY) -> list[str]:
     """The names that one can choose among. A model inside a package serves another purpose."""
-    return [model.name for model in registry(registry_file).values() if not model.inside]
+    models = registry(registry_file).values()
+    return [model.name for model in models if model.use == "speech" and not model.inside]
 
 
 def model_named(name: str, registry_file: Path = REGISTRY) -> Model:

