@@ -14,7 +14,7 @@ from inference.assessment import Dimension, Flag, Grade, Source
 from inference.audio import MissingWhy
 
 Mode = Literal["voice", "text"]
-EndReason = Literal["done", "silence", "time_limit", "text", "skipped"]
+EndReason = Literal["done", "silence", "time_limit", "text", "skipped", "no_answer"]
 Outcome = Literal["complete", "degraded", "unscored"]
 
 
@@ -124,8 +124,27 @@ class TurnResumed(_TurnEvent):
     at_s: float
 
 
+class TurnSilent(_TurnEvent):
+    """Nothing was said for long: is anybody there? `asked` counts the times in a row that this was asked."""
+
+    type: Literal["turn.silent"] = "turn.silent"
+    at_s: float
+    asked: int
+
+
+class TurnTimeLeft(_TurnEvent):
+    """Most of the time limit is over."""
+
+    type: Literal["turn.time_left"] = "turn.time_left"
+    at_s: float
+    left_s: float
+
+
 class TurnEnded(_TurnEvent):
-    """Hard commit: the interviewer takes the floor. `speech_end_s` None: nothing was said."""
+    """Hard commit: the interviewer takes the floor. `speech_end_s` None: nothing was said.
+
+    `no_answer`: nobody spoke, and nobody answered when asked. It is not scored.
+    """
 
     type: Literal["turn.ended"] = "turn.ended"
     reason: EndReason
@@ -206,6 +225,12 @@ class AnalysisReady(_Event):
     type: Literal["analysis.ready"] = "analysis.ready"
 
 
+class SessionPaused(_Event):
+    """Nobody seems to be there: no more questions are put until the page says `go_on`."""
+
+    type: Literal["session.paused"] = "session.paused"
+
+
 class SessionEnded(_Event):
     type: Literal["session.ended"] = "session.ended"
     reason: Literal["completed", "deleted", "expired"]
@@ -228,6 +253,8 @@ Event = Annotated[
     | AudioMissing
     | TurnPaused
     | TurnResumed
+    | TurnSilent
+    | TurnTimeLeft
     | TurnEnded
     | FeedbackStarted
     | FeedbackScore
@@ -238,6 +265,7 @@ Event = Annotated[
     | ModeChanged
     | AnswerCorrected
     | AnalysisReady
+    | SessionPaused
     | SessionEnded
     | Problem,
     Field(discriminator="type"),
