@@ -109,7 +109,16 @@ def _troubles() -> dict[str, str]:
         ),
         "problem_storage_full": _("The server cannot store more sound right now. Please type your answer."),
         "problem_rate_mismatch": _(
-            "The sound from this microphone arrives at the wrong speed. Please type your answer."
+            "The sound of “{device}” arrives at the wrong speed, so it cannot be understood. "
+            "Load the page again, choose another microphone in your system, or type your answers."
+        ),
+        "problem_rate_unsupported": _(
+            "This page sends sound in a form that the server does not take. Load the page again, "
+            "or type your answers."
+        ),
+        "sound_unheard": _(
+            "We can't hear you yet. Take your time. If you are speaking: is “{device}” the right microphone, "
+            "and near enough?"
         ),
         "problem_too_late": _(
             "This question had already closed, so your text was not sent. It is still in the box."
@@ -142,6 +151,14 @@ def microphone_problems() -> dict[str, str]:
         "microphone_ended": _("“{device}” was disconnected. Plug it in again, or type your answers."),
         "microphone_silent": _(
             "We can't hear you: “{device}” sends only silence. Is it muted, or did you mean another?"
+        ),
+        "microphone_interrupted": _(
+            "The sound of “{device}” was interrupted, by a call or a locked screen perhaps. "
+            "It comes back by itself, or turn it on again here."
+        ),
+        "sound_loud": _(
+            "That is very loud for “{device}”, and words may be lost. Move back a little, "
+            "or lower the input level."
         ),
         "microphone_suspended": _("The browser waits for a tap before it opens the microphone."),
     }

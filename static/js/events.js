@@ -18,6 +18,7 @@ export function eventHandlers(page) {
     "speech.started": current((event) => {
       conversation.spoke = true;
       facts.turn = "speaking";
+      page.trouble.heard();
       conversation.timer.speechStarted(event.at_s);
     }),
     "transcript.partial": current((event) => {
@@ -26,7 +27,10 @@ export function eventHandlers(page) {
     }),
     "transcript.final": (event) => {
       conversation.change(event.turn, (words) => words.final(event));
-      if (event.turn === conversation.turn) conversation.spoke = true;
+      if (event.turn === conversation.turn) {
+        conversation.spoke = true;
+        page.trouble.heard();
+      }
       page.calm();
     },
     "audio.missing": (event) => conversation.change(event.turn, (words) => words.lost(event)),
@@ -48,10 +52,7 @@ export function eventHandlers(page) {
     "answer.corrected": (event) => conversation.corrected(event),
     "analysis.ready": () => {},
     "session.ended": ({ reason }) => page.over(reason),
-    problem: ({ code }) => {
-      if (code === "too_late") page.textRefused();
-      page.strip(`problem_${code}`);
-    },
+    problem: ({ code }) => page.trouble.told(code),
     reload: () => page.reload(),
   };
 }

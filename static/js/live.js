@@ -12,11 +12,13 @@ import { LiveSocket, socketAddress } from "./socket.js";
 import { showState } from "./status.js";
 import { FrameStore } from "./store.js";
 import { TabSeat } from "./tab.js";
+import { SoundTrouble } from "./trouble.js";
 import { Truth } from "./truth.js";
 import { Typing } from "./typing.js";
 import { WakeLock } from "./wake.js";
 
 const SAMPLES_PER_S = 16000;
+const LASTING = ["problem_too_late", "problem_rate_mismatch"]; // words disprove neither
 const REPORT_AFTER_MS = 5000; // time to read the last feedback
 
 export class LivePage {
@@ -44,8 +46,10 @@ export class LivePage {
     this.microphone = new Microphone(page.worklet || "", {
       onFrame: (pcm, captureUs, flushed) => this.captured(pcm, captureUs, flushed),
       onLevel: (level) => this.level.show(level),
-      onProblem: (problem, device) => this.microphoneProblem(problem, device),
+      onProblem: (problem, device) => this.trouble.microphone(problem, device),
+      onLoud: (loud, device) => this.trouble.loud(loud, device),
     });
+    this.trouble = new SoundTrouble(this);
     this.socket = new LiveSocket(
       {
         socketUrl: socketAddress(page.socket || ""), csrfToken: page.csrf || "", protocol: readJson("live-protocol"),
@@ -188,6 +192,7 @@ export class LivePage {
     this.answering.opened(turn);
     if (turn !== this.conversation.turn || this.facts.turn !== "asking") return;
     this.facts.turn = "open";
+    this.trouble.opened();
     this.conversation.setTimer();
   }
 
@@ -206,6 +211,7 @@ export class LivePage {
     const { uplink } = this.answering;
     uplink.capture(pcm, captureUs, flushed);
     if (uplink.open) this.conversation.timer.captured(pcm.length / 2 / SAMPLES_PER_S);
+    this.trouble.captured(pcm.length / 2 / SAMPLES_PER_S);
     if (uplink.open && this.recordedS >= this.maxAnswerS) this.closeAnswer(); // the server would take no more of it
     if (uplink.full !== this.facts.full || uplink.kept !== this.facts.kept) this.show();
     else this.tellTruth();
@@ -217,18 +223,6 @@ export class LivePage {
       live: this.facts.link === "live", kept: this.facts.kept, full: this.facts.full,
       unsavedMs: uplink.unsaved * this.frameMs, missingMs: uplink.missing * this.frameMs, savedAtMs: uplink.savedAtMs,
     });
-  }
-
-  /** @param {import("./microphone.js").Problem | null} problem @param {string} device */
-  microphoneProblem(problem, device) {
-    this.facts.problem = problem;
-    this.facts.device = device || say("your_microphone");
-    this.facts.microphone = this.microphone.running;
-    if (problem === null && stripKey().startsWith("microphone_")) this.strip("");
-    else if (problem === null) return;
-    else if (problem === "suspended") this.strip("microphone_suspended", { turn_on: () => this.microphone.resume() });
-    else this.strip(`microphone_${problem}`, { type_instead: () => this.type(true) });
-    this.show();
   }
 
   /** @param {string} mode */
@@ -340,7 +334,7 @@ export class LivePage {
 
   /** Trouble that the next words disprove; a text that came too late is told of until the next one is sent. */
   calm() {
-    if (stripKey().startsWith("problem_") && stripKey() !== "problem_too_late") this.strip("");
+    if (stripKey().startsWith("problem_") && !LASTING.includes(stripKey())) this.strip("");
   }
 
   /** @param {string} key @param {Record<string, () => void>} actions */

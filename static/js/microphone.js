@@ -1,11 +1,13 @@
 // The microphone: permission, device, frames, level, and what can go wrong with it. Knows no socket and no page.
+import { Loudness } from "./loudness.js";
 
 /**
- * @typedef {"insecure" | "unsupported" | "denied" | "missing" | "busy" | "failed" | "ended" | "silent" | "suspended"} Problem
+ * @typedef {"insecure" | "unsupported" | "denied" | "missing" | "busy" | "failed" | "ended" | "interrupted" | "silent" | "suspended"} Problem
  * @typedef {object} Handlers
  * @property {(pcm: Uint8Array, captureUs: number, flushed: boolean) => void} [onFrame] flushed: maybe a short one
  * @property {(level: number) => void} [onLevel] 0 to 1, about ten times a second
  * @property {(problem: Problem | null, device: string) => void} [onProblem] null: it is over
+ * @property {(loud: boolean, device: string) => void} [onLoud] the voice is too loud for it, or no longer
  */
 
 const SILENT_AFTER_MS = 3000;
@@ -66,10 +68,14 @@ export class Microphone {
     this.stream = null;
     /** @type {AudioContext | null} */
     this.context = null;
+    /** @type {Promise<void> | null} the context has the worklet */
+    this.loaded = null;
     /** @type {AudioWorkletNode | null} */
     this.node = null;
     this.wanted = false;
     this.loudAt = 0;
+    this.loudness = new Loudness();
+    this.tooLoud = false;
     /** @type {Problem | null} */
     this.problem = null;
     /** @type {Map<number, () => void>} */
@@ -98,6 +104,7 @@ export class Microphone {
       this.#tell(none);
       return false;
     }
+    this.context ??= new AudioContext(); // still within the tap: some browsers keep one silent that is made later
     try {
       const stream = await this.#open(deviceId);
       if (!this.wanted) {
@@ -106,6 +113,7 @@ export class Microphone {
       }
       await this.#use(stream);
     } catch (error) {
+      if (!this.running) this.#closeContext();
       this.#tell(problemOf(error));
       return false;
     }
@@ -119,8 +127,7 @@ export class Microphone {
     navigator.mediaDevices?.removeEventListener("devicechange", this.onDeviceChange);
     clearTimeout(this.deviceTimer);
     this.#release();
-    this.context?.close();
-    this.context = null;
+    this.#closeContext();
   }
 
   /** While muted nothing is sent, so the silence does not count. @param {boolean} muted */
@@ -180,19 +187,19 @@ export class Microphone {
     this.label = track.label;
     track.enabled = !this.muted;
     track.addEventListener("ended", () => this.stream === stream && this.#lost());
-    if (!this.context) {
-      this.context = new AudioContext();
-      await this.context.audioWorklet.addModule(this.workletUrl);
-    }
-    const node = new AudioWorkletNode(this.context, "viva-capture");
+    track.addEventListener("mute", () => this.stream === stream && this.#tell("interrupted")); // a call, a locked screen
+    track.addEventListener("unmute", () => this.stream === stream && this.#over("interrupted"));
+    const context = (this.context ??= new AudioContext());
+    await (this.loaded ??= context.audioWorklet.addModule(this.workletUrl));
+    const node = new AudioWorkletNode(context, "viva-capture");
     node.port.onmessage = ({ data }) => this.#heard(data);
     node.port.postMessage({ frameMs: this.frameMs });
-    this.context.createMediaStreamSource(stream).connect(node);
-    node.connect(this.context.destination); // it stays silent; some browsers only run nodes that lead somewhere
+    context.createMediaStreamSource(stream).connect(node);
+    node.connect(context.destination); // it stays silent; some browsers only run nodes that lead somewhere
     this.node = node;
     this.loudAt = performance.now();
     this.#tell(null);
-    if (this.context.state !== "running") await this.#wake();
+    if (context.state !== "running") await this.#wake();
   }
 
   async #wake() {
@@ -202,22 +209,25 @@ export class Microphone {
     if (context.state !== "running") this.#tell("suspended");
   }
 
-  /** @param {{pcm: ArrayBuffer, level: number, peak: number, captureUs: number, flush: number | null}} data */
-  #heard({ pcm, level, peak, captureUs, flush }) {
+  /** @param {{pcm: ArrayBuffer, level: number, peak: number, clipped: number, captureUs: number, flush: number | null}} data */
+  #heard({ pcm, level, peak, clipped, captureUs, flush }) {
     if (!this.muted) {
       if (pcm.byteLength) this.handlers.onFrame?.(new Uint8Array(pcm), captureUs, flush !== null);
-      if (flush === null) this.#measure(level, peak);
+      if (flush === null) this.#measure(level, peak, clipped);
     }
     if (flush !== null) this.#flushed(flush);
   }
 
-  /** @param {number} level @param {number} peak */
-  #measure(level, peak) {
+  /** @param {number} level @param {number} peak @param {number} clipped */
+  #measure(level, peak, clipped) {
     this.handlers.onLevel?.(Math.min(1, level * 6));
     const now = performance.now();
+    const loud = this.loudness.heard(clipped, now);
+    if (loud !== this.tooLoud) this.handlers.onLoud?.(loud, this.label);
+    this.tooLoud = loud;
     if (peak > SILENT_PEAK) {
       this.loudAt = now;
-      if (this.problem === "silent" || this.problem === "suspended") this.#tell(null);
+      if (this.problem !== null) this.#over("silent", "suspended", "interrupted");
     } else if (now - this.loudAt > SILENT_AFTER_MS && this.problem === null) {
       this.#tell("silent");
     }
@@ -236,6 +246,12 @@ export class Microphone {
     this.stream = null;
   }
 
+  #closeContext() {
+    this.context?.close();
+    this.context = null;
+    this.loaded = null;
+  }
+
   #lost() {
     this.#release();
     this.#tell("ended");
@@ -245,6 +261,11 @@ export class Microphone {
   async #deviceChanged() {
     if (!this.wanted || this.running) return;
     await this.start("");
+  }
+
+  /** @param {Problem[]} problems */
+  #over(...problems) {
+    if (this.problem !== null && problems.includes(this.problem)) this.#tell(null);
   }
 
   /** @param {Problem | null} problem */

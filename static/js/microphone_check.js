@@ -19,6 +19,7 @@ class MicrophoneCheck {
       onFrame: (pcm) => this.sample?.push(pcm),
       onLevel: (level) => this.level(level),
       onProblem: (problem, device) => this.problem(problem, device),
+      onLoud: (loud, device) => this.tooLoud(loud, device),
     });
   }
 
@@ -73,7 +74,7 @@ class MicrophoneCheck {
   level(level) {
     this.ring.show(level);
     this.bar.show(level);
-    if (level < HEARD_LEVEL || this.loud >= HEARD_TIMES) return;
+    if (level < HEARD_LEVEL || this.loud >= HEARD_TIMES || this.microphone.tooLoud) return;
     this.loud += 1;
     if (this.loud < HEARD_TIMES) return;
     part("check-state").textContent = say("heard");
@@ -97,6 +98,15 @@ class MicrophoneCheck {
     URL.revokeObjectURL(url);
     button.disabled = false;
     button.textContent = say("record");
+  }
+
+  /** @param {boolean} loud @param {string} device */
+  tooLoud(loud, device) {
+    if (this.microphone.problem !== null) return; // worse, and said already
+    this.loud = 0;
+    part("check-state").textContent = say("say_something");
+    part("problem").hidden = !loud;
+    part("problem").textContent = say("sound_loud", { device: device || say("your_microphone") });
   }
 
   /** @param {string | null} problem @param {string} device */

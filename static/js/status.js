@@ -25,8 +25,9 @@ export function stateKey(facts) {
   if (facts.turn === "analysing") return "state_analysing";
   if (facts.typing) return "state_typing";
   if (facts.muted) return "state_muted";
-  if (!facts.microphone || (facts.problem && facts.problem !== "silent")) return "state_no_microphone";
-  if (facts.problem === "silent") return "state_silent";
+  const silent = facts.problem === "silent" || facts.problem === "interrupted";
+  if (!facts.microphone || (facts.problem && !silent)) return "state_no_microphone";
+  if (silent) return "state_silent";
   if (facts.turn === "thinking") return "state_thinking";
   return facts.turn === "paused" ? "state_paused" : "state_listening";
 }

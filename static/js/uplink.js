@@ -85,6 +85,7 @@ export class Uplink {
   get have() {
     const { current } = this;
     return {
+      rate: SAMPLE_RATE,
       answer: this.answer,
       have_from: current?.base ?? 0,
       have_to: current?.next ?? 0,

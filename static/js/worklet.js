@@ -1,4 +1,5 @@
 // In the audio thread: microphone samples to 16 kHz PCM16 frames with their level. Knows no socket and no page.
+import { clipped, HighPass, mono } from "./conditioning.js";
 import { Resampler } from "./resampler.js";
 
 const TARGET_HZ = 16000;
@@ -6,7 +7,10 @@ const TARGET_HZ = 16000;
 class Capture extends AudioWorkletProcessor {
   constructor() {
     super();
+    this.highPass = new HighPass(sampleRate);
     this.resampler = new Resampler(sampleRate);
+    this.clipped = 0; // samples of the device since the last frame
+    this.taken = 0;
     this.setFrame(100);
     this.port.onmessage = ({ data }) => {
       if (data.flush !== undefined) this.emit(data.flush);
@@ -34,10 +38,13 @@ class Capture extends AudioWorkletProcessor {
   emit(flush) {
     const pcm = this.frame.slice(0, this.filled);
     const level = this.filled ? Math.sqrt(this.energy / this.filled) : 0;
+    const share = this.taken ? this.clipped / this.taken : 0;
     this.port.postMessage(
-      { pcm: pcm.buffer, level, peak: this.peak, captureUs: this.startS * 1e6, flush },
+      { pcm: pcm.buffer, level, peak: this.peak, clipped: share, captureUs: this.startS * 1e6, flush },
       [pcm.buffer],
     );
+    this.clipped = 0;
+    this.taken = 0;
     this.filled = 0;
     this.energy = 0;
     this.peak = 0;
@@ -58,16 +65,12 @@ class Capture extends AudioWorkletProcessor {
   process(inputs) {
     const channels = inputs[0];
     if (channels.length) {
-      for (const sample of this.resampler.process(mono(channels))) this.add(sample);
+      this.clipped += clipped(channels);
+      this.taken += channels[0].length;
+      for (const sample of this.resampler.process(this.highPass.process(mono(channels)))) this.add(sample);
     }
     return true;
   }
-}
-
-/** @param {Float32Array[]} channels */
-function mono(channels) {
-  if (channels.length === 1) return channels[0];
-  return channels[0].map((_, index) => channels.reduce((sum, one) => sum + one[index], 0) / channels.length);
 }
 
 registerProcessor("viva-capture", Capture);
