@@ -37,11 +37,11 @@ class Asked:
 
 @dataclass(slots=True)
 class SpeechServer:
-    """`down` closes what comes without a word; `at_most` is the highest number of requests at once."""
+    """`gate` holds every answer while it is cleared; `at_most` is how many requests there were at once."""
 
     answers: list[Script]
     probe: Script = ()
-    down: bool = False
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
     asked: list[Asked] = field(default_factory=list)
     probes: int = 0
     active: int = 0
@@ -56,7 +56,7 @@ class SpeechServer:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
         try:
-            while not self.down and (asked := await _request(reader)):
+            while asked := await _request(reader):
                 if not await self._answer(asked, reader, writer):
                     break
         except ConnectionError:
@@ -80,7 +80,7 @@ class SpeechServer:
             script = self.probe or said("")
         self.active += 1
         self.at_most = max(self.at_most, self.active)
-        playing = asyncio.ensure_future(_play(script, writer))
+        playing = asyncio.ensure_future(self._play(script, writer))
         leaving = asyncio.ensure_future(reader.read(1))
         try:
             await asyncio.wait({playing, leaving}, return_when=asyncio.FIRST_COMPLETED)
@@ -93,20 +93,20 @@ class SpeechServer:
                 with suppress(asyncio.CancelledError, ConnectionError):
                     await task
 
-
-async def _play(script: Script, writer: asyncio.StreamWriter) -> bool:
-    """Whether the connection may serve another request."""
-    for step in script:
-        if isinstance(step, bytes):
-            writer.write(step)
-            await writer.drain()
-        elif isinstance(step, Ending):
-            if step is Ending.HANG:
-                await asyncio.Event().wait()
-            return False
-        else:
-            await asyncio.sleep(step)
-    return True
+    async def _play(self, script: Script, writer: asyncio.StreamWriter) -> bool:
+        """Whether the connection may serve another request."""
+        await self.gate.wait()
+        for step in script:
+            if isinstance(step, bytes):
+                writer.write(step)
+                await writer.drain()
+            elif isinstance(step, Ending):
+                if step is Ending.HANG:
+                    await asyncio.Event().wait()
+                return False
+            else:
+                await asyncio.sleep(step)
+        return True
 
 
 async def _request(reader: asyncio.StreamReader) -> Asked | None:
@@ -140,6 +140,7 @@ def _fields(body: bytes, boundary: bytes) -> tuple[dict[str, str], bytes]:
 @asynccontextmanager
 async def speech_server(*answers: Script, port: int = 0, **more: Any) -> AsyncIterator[SpeechServer]:
     served = SpeechServer(list(answers), **more)
+    served.gate.set()
     listener = await asyncio.start_server(served.serve, "127.0.0.1", port)
     served.port = listener.sockets[0].getsockname()[1]
     try:

@@ -189,7 +189,9 @@ async def test_lines_and_control_characters_become_one_line() -> None:
 
 
 BYTES = json.dumps({"text": TEXT * 100}).encode()
-DRIP: Script = [head(), *[step for byte in BYTES for step in (chunk(bytes([byte])), 0.05)]]
+DRIP: list[bytes | float | Ending] = [head()]
+for _byte in BYTES:
+    DRIP += [chunk(bytes([_byte])), 0.05]
 BLANKS: Script = [head(), chunk(b'{"text":'), *[chunk(b" "), 0.05] * 2000, LAST]
 
 

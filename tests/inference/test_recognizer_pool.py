@@ -98,11 +98,14 @@ async def test_who_waits_is_asked_for_by_priority() -> None:
         await text(made, priority)
         order.append(priority)
 
-    async with speech_server(after(0.2, said("yes"))) as server, pool(server, at_once=1) as made:
+    async with speech_server(said("yes")) as server, pool(server, at_once=1) as made:
+        server.gate.clear()
         running = asyncio.create_task(ask(ANALYSIS))
         await until(lambda: server.active == 1)
-        waiting = (ANALYSIS, PARTIAL, EAGER, FINAL)
-        await asyncio.gather(running, *(ask(priority) for priority in waiting))
+        waiting = [asyncio.create_task(ask(one)) for one in (ANALYSIS, PARTIAL, EAGER, FINAL)]
+        await asyncio.sleep(0.01)
+        server.gate.set()
+        await asyncio.gather(running, *waiting)
     assert order == [ANALYSIS, FINAL, EAGER, PARTIAL, ANALYSIS]
 
 
@@ -225,10 +228,12 @@ async def test_the_slow_one_may_still_answer_first() -> None:
 
 
 async def test_who_is_late_again_and_again_is_left_alone() -> None:
-    async with speech_server([Ending.HANG]) as slow, pool(slow, local=ScriptedRecognizer(LOCAL)) as made:
+    counts = Counter[str]()
+    local = ScriptedRecognizer(LOCAL)
+    async with speech_server([Ending.HANG]) as slow, pool(slow, local=local, counts=counts) as made:
         for _ in range(5):
             assert await text(made, within_s=0.1) == LOCAL
-    assert len(slow.asked) == 3
+    assert (counts["fallback:asr_slow"], counts["fallback:asr_server"]) == (3, 1)
 
 
 async def test_a_guess_is_not_worth_a_second_server() -> None:
