@@ -192,7 +192,8 @@ BYTES = json.dumps({"text": TEXT * 100}).encode()
 DRIP: list[bytes | float | Ending] = [head()]
 for _byte in BYTES:
     DRIP += [chunk(bytes([_byte])), 0.05]
-BLANKS: Script = [head(), chunk(b'{"text":'), *[chunk(b" "), 0.05] * 2000, LAST]
+BLANK: list[bytes | float | Ending] = [chunk(b" "), 0.05]
+BLANKS: Script = [head(), chunk(b'{"text":'), *BLANK * 2000, LAST]
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,31 @@ async def test_nobody_waits_for_a_model_that_still_loads(monkeypatch: pytest.Mon
     await room.aclose()
 
 
+class _BackLater(ScriptedRecognizer):
+    """A server that is gone at first."""
+
+    def __init__(self) -> None:
+        super().__init__("x")
+        self.starts = 0
+
+    async def start(self) -> None:
+        self.starts += 1
+        if self.starts == 1:
+            raise EngineUnavailable("no speech server answers")
+
+
+async def test_who_hears_again_is_noticed_by_a_later_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("apps.live.engines.TRY_AGAIN_S", 1000.0)
+    recognizer = _BackLater()
+    room = EngineRoom(lambda: Engines(None, recognizer, None))
+    assert (await room.engines()).recognizer is None
+    async with asyncio.timeout(60):
+        while (await room.engines()).recognizer is None:
+            await asyncio.sleep(0.01)
+    assert recognizer.starts == 2
+    await room.aclose()
+
+
 async def test_no_model_at_all_counts_as_text_mode_once() -> None:
     before = text_modes()
     room = EngineRoom(lambda: Engines(None, None, None, why_text="no model"))

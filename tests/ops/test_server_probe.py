@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from apps.ops import server_probe
 from apps.ops.launch import welcome
 from apps.ops.server_probe import ServerProbe
 from tests.ops.site import free_port
+from tests.pages.visit import looks_like_a_model
 
 HANG_S = 20.0  # longer than any wait below; the silent server holds a connection for ever
 
@@ -124,6 +126,42 @@ def test_a_server_that_comes_up_later_is_noticed(
         assert seen == []
         monkeypatch.setattr(server_probe, "FRESH_S", 0.0)
         assert probe.found(HANG_S).url == url
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("local", [True, False])
+def test_readiness_says_who_hears(
+    client: Client, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, local: bool
+) -> None:
+    """Speech servers; else the model on this disk; else nobody."""
+    settings.MODELS_DIR = tmp_path
+    settings.ASR_MODEL = looks_like_a_model(tmp_path / "model") if local else "base"
+
+    def told() -> tuple[str, str, str]:
+        probe = ServerProbe("ASR", server_probe._who_hears)
+        monkeypatch.setattr("apps.ops.readiness.asr_probe", probe)
+        probe.found(HANG_S)
+        answer = client.get("/readyz").json()
+        return answer["mode"], answer["speech"], " ".join(answer["missing"])
+
+    with server() as (url, seen):
+        settings.ASR_URLS, settings.ASR_API_KEY = (url,), "key"
+        assert told()[:2] == ("voice", "servers")
+    assert seen == [("/v1/models", "Bearer key")]
+    settings.ASR_URLS = (f"http://127.0.0.1:{free_port()}",)
+    mode, speech, missing = told()
+    assert (mode, speech) == (("voice", "local") if local else ("text", "none"))
+    meanwhile = "the model on this disk hears" if local else "answers are typed"
+    assert f"speech: ASR_URLS does not answer yet: {meanwhile} until it does" in missing
+
+
+def test_behind_speech_servers_no_page_says_that_answers_are_typed(
+    settings: Settings, tmp_path: Path
+) -> None:
+    settings.MODELS_DIR = tmp_path
+    assert any("typed" in line for line in welcome("http://here/", ""))
+    settings.ASR_URLS = ("http://127.0.0.1:1",)
+    assert not any("typed" in line for line in welcome("http://here/", ""))
 
 
 @pytest.mark.django_db
