@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,30 +55,50 @@ def duration_s(pcm: bytes) -> float:
     return len(pcm) / BYTES_PER_SAMPLE / SAMPLE_RATE
 
 
-async def windows(chunks: AsyncIterator[AudioChunk]) -> AsyncIterator[AudioChunk]:
-    """Re-cut chunks of any length into windows of exactly WINDOW_SAMPLES.
+class Cutter:
+    """Re-cuts chunks of any length into runs of whole windows of WINDOW_SAMPLES.
 
-    A jump in `start` (frames the recogniser could not keep up with) restarts the cut there, so window
-    times stay true; so does a hole, which passes in its place. What is left shorter than one window before
-    a hole or the end is padded with silence: no last syllable is dropped.
+    `join` takes what follows on; a jump in `start` (frames the recogniser could not keep up with) restarts
+    the cut by `begin`, so window times stay true. `rest` pads what is left before a hole or the end with
+    silence: no last syllable is dropped.
     """
-    held, start = b"", 0
-    async for chunk in chunks:
-        if chunk.hole is not None:
-            if held:
-                yield _padded(start, held)
-            held, start = b"", chunk.start
-            yield chunk
-            continue
-        if chunk.start != start + len(held) // BYTES_PER_SAMPLE:
-            held, start = b"", chunk.start
-        held += chunk.pcm
-        while len(held) >= WINDOW_BYTES:
-            yield AudioChunk(start, held[:WINDOW_BYTES])
-            held, start = held[WINDOW_BYTES:], start + WINDOW_SAMPLES
-    if held:
-        yield _padded(start, held)
 
+    __slots__ = ("_held", "_start")
 
-def _padded(start: int, pcm: bytes) -> AudioChunk:
-    return AudioChunk(start, pcm.ljust(WINDOW_BYTES, b"\0"))
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._start = 0
+
+    @property
+    def held_bytes(self) -> int:
+        return len(self._held)
+
+    def join(self, chunk: AudioChunk) -> bool:
+        """Take the chunk if it follows on."""
+        if chunk.hole is not None or chunk.start != self._start + len(self._held) // BYTES_PER_SAMPLE:
+            return False
+        self._held += chunk.pcm
+        return True
+
+    def begin(self, start: int) -> None:
+        """Go on at another place; less than a window before it is given up."""
+        self._held.clear()
+        self._start = start
+
+    def run(self, most_bytes: int) -> AudioChunk | None:
+        """The next whole windows, None without any."""
+        size = min(len(self._held), most_bytes) // WINDOW_BYTES * WINDOW_BYTES
+        return self._taken(size) if size else None
+
+    def rest(self) -> AudioChunk | None:
+        """What is shorter than a window, filled up."""
+        if not self._held:
+            return None
+        short = self._taken(len(self._held))
+        return AudioChunk(short.start, short.pcm.ljust(WINDOW_BYTES, b"\0"))
+
+    def _taken(self, size: int) -> AudioChunk:
+        taken = AudioChunk(self._start, bytes(memoryview(self._held)[:size]))
+        del self._held[:size]
+        self._start += size // BYTES_PER_SAMPLE
+        return taken

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from inference.audio import AudioUnreadable
 from inference.config import LlmConfig, RecognizerConfig
+from inference.hearing import Ears
 from inference.nlp.score import assess, warm_up
 from inference.observe import Observe, ignore
-from inference.ports import Assessor, Engines, EngineUnavailable, Recognizer, VoiceDetector
+from inference.ports import Assessor, Engines, EngineUnavailable, Recognizer
 
 if TYPE_CHECKING:
     from inference.adapters.decode import WindowComparison
@@ -46,7 +47,7 @@ def build_engines(
     Loads only the voice detector; `start_engines` has the recogniser ready first. They belong
     to the event loop that first uses them; end them with `close_engines`.
     """
-    voice, problem = _voice(recognizer)
+    voice, problem = _voice(recognizer, observe)
     hears = recognizer is not None and voice is not None
     return Engines(
         voice=voice,
@@ -99,13 +100,13 @@ def compare_windows(config: RecognizerConfig, pcm: bytes, rounds: int = 5) -> Wi
     return decode.compare_windows(decoder, pcm, "en", rounds)
 
 
-def _voice(recognizer: RecognizerConfig | None) -> tuple[VoiceDetector | None, str]:
+def _voice(recognizer: RecognizerConfig | None, observe: Observe) -> tuple[Ears | None, str]:
     if recognizer is None:
         return None, ""
-    from inference.adapters.silero import SileroVoiceDetector  # noqa: PLC0415
+    from inference.adapters.silero import SileroModel  # noqa: PLC0415
 
     try:
-        return SileroVoiceDetector(), ""
+        return Ears(SileroModel(), observe=observe), ""
     except EngineUnavailable as exc:
         logger.warning("speech is off: %s", exc)
         return None, str(exc)

@@ -36,6 +36,12 @@ class Channel(Generic[T]):
         self._closed = True
         self._ready.set()
 
+    def taken(self) -> list[T]:
+        """What is held, taken out."""
+        taken = list(self._entries)
+        self._entries.clear()
+        return taken
+
     async def __aiter__(self) -> AsyncIterator[T]:
         while True:
             while self._entries:

@@ -1,4 +1,4 @@
-"""Where speech begins, pauses and ends: (window, probability) in, sounds out.
+"""Where speech begins, pauses and ends: runs of windows and their probabilities in, sounds out.
 
 Runs on the audio clock alone. Does not know which detector gives the probabilities, what a turn is, or what
 was said.
@@ -7,14 +7,20 @@ was said.
 from __future__ import annotations
 
 from array import array
-from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, WINDOW_S, AudioChunk, Hole
+from inference.audio import (
+    BYTES_PER_SAMPLE,
+    SAMPLE_RATE,
+    WINDOW_BYTES,
+    WINDOW_S,
+    WINDOW_SAMPLES,
+    AudioChunk,
+    Hole,
+)
 from inference.config import Endpointing
-from inference.ports import VoiceStream
 
 CUT_SEARCH_S = 6.0  # a forced cut looks for a quiet place this far back
 CUT_SMOOTH_WINDOWS = 3  # ~0.1 s: longer than the closure of a "p" or "t", shorter than a breath
@@ -69,7 +75,7 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class UtteranceEnded:
-    """Closed by `stop_s` of silence, the length limit (a cut), missing audio, or the end of the answer."""
+    """Closed by `stop_s` of silence, a cut (too long, or asked for), missing audio, or the answer's end."""
 
     utterance: Utterance
     reason: EndReason
@@ -77,7 +83,7 @@ class UtteranceEnded:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """Closes every window: the audio clock. Silence so far is `at_s - speech_end_s`.
+    """The audio clock: after each run and each other sound. Silence so far is `at_s - speech_end_s`.
 
     `speech_end_s` is the end of the last voice that was sure, None before the first; noise never moves it.
     """
@@ -110,13 +116,12 @@ class Before:
     speech_end_s: float | None = None
 
 
-class _Window(NamedTuple):
-    chunk: AudioChunk
-    voiced: bool
-
-
 class Endpointer:
-    """One answer's state. `feed` windows and `miss` holes in order, then `finish`; each returns sounds."""
+    """One answer's state: `feed` runs of windows and `miss` holes in order, then `finish`; all return sounds.
+
+    What is held is one stretch of audio and a flag a window: an utterance in progress, or the windows that
+    may yet be an onset and its preroll.
+    """
 
     def __init__(self, config: Endpointing, guess_every_s: float = 0.8, before: Before | None = None) -> None:
         before = before or Before()
@@ -125,9 +130,11 @@ class Endpointer:
         self._onset_windows = max(1, round(config.onset_s / WINDOW_S))
         self._eager_windows = max(1, round(config.eager_s / WINDOW_S))
         self._stop_windows = max(self._eager_windows, round(config.stop_s / WINDOW_S))
-        # The ring holds the windows that make an onset sure, and the preroll before them.
-        self._ring: deque[_Window] = deque(maxlen=self._onset_windows + round(config.preroll_s / WINDOW_S))
-        self._open: list[_Window] = []
+        self._ring_windows = self._onset_windows + round(config.preroll_s / WINDOW_S)
+        self._pcm = bytearray()  # from _start on; may reach beyond the windows that were looked at
+        self._flags = bytearray()  # 1 for each voiced window that was looked at
+        self._start = 0
+        self._open = False
         self._paused: Utterance | None = None
         self._number = before.number
         self._voiced = False  # hysteresis
@@ -137,15 +144,26 @@ class Endpointer:
         self._next_start: int | None = None
         self._speech_end_s = before.speech_end_s
 
-    def feed(self, window: AudioChunk, probability: float) -> list[Sound]:
-        sounds = self._gap(window)
-        self._next_start = window.start + window.samples
-        floor = self._config.silence_threshold if self._voiced else self._config.speech_threshold
-        self._voiced = probability >= floor
-        self._run = self._run + 1 if self._voiced else 0
-        heard = _Window(window, self._voiced)
-        sounds += self._speak(heard) if self._open else self._listen(heard)
-        sounds.append(Heard(window.end_s, self._speech_end_s, bool(self._open) and self._paused is None))
+    def feed(self, run: AudioChunk, probabilities: Sequence[float]) -> list[Sound]:
+        """Windows that follow each other, with the probability of speech in each."""
+        sounds: list[Sound] = [*self._gap(run.start)]
+        self._next_start = run.start + len(probabilities) * WINDOW_SAMPLES
+        if not self._flags:
+            self._start = run.start
+        self._pcm += run.pcm
+        silence, speech = self._config.silence_threshold, self._config.speech_threshold
+        for probability in probabilities:
+            self._voiced = probability >= (silence if self._voiced else speech)
+            self._run = self._run + 1 if self._voiced else 0
+            self._flags.append(self._voiced)
+            heard = self._speak() if self._open else self._listen()
+            if heard:
+                sounds += heard
+                sounds.append(self._clock(self._end_s))
+        if not sounds or not isinstance(sounds[-1], Heard):
+            sounds.append(self._clock(self._next_start / SAMPLE_RATE))
+        if not self._open:
+            self._forget(len(self._flags) - self._ring_windows)
         return sounds
 
     def miss(self, at_s: float, hole: Hole) -> list[Sound]:
@@ -153,93 +171,131 @@ class Endpointer:
         ended = [UtteranceEnded(_until(one.utterance, at_s), one.reason) for one in self._break_off()]
         return [Missed(at_s, hole), *ended]
 
+    def cut(self, at_s: float) -> list[Sound]:
+        """Split the open utterance at the window nearest to `at_s`; only where voice is on both sides."""
+        at = round((at_s * SAMPLE_RATE - self._start) / WINDOW_SAMPLES)
+        voiced = self._flags
+        if not self._open or self._paused is not None or not 0 < at < len(voiced):
+            return []
+        if 1 not in voiced[:at] or 1 not in voiced[at:]:
+            return []
+        return [self._split(at), self._clock(self._end_s)]
+
     def finish(self) -> list[Sound]:
         """The answer is over: what is open ends here, and what was decoded at its pause stays as it was."""
         return [*self._close("finish")] if self._open else []
 
-    def _gap(self, window: AudioChunk) -> list[Sound]:
-        """Audio is missing before this window: never join across it."""
-        if self._next_start is None or window.start == self._next_start:
+    @property
+    def _end_s(self) -> float:
+        """Where the windows end that were looked at."""
+        return (self._start + len(self._flags) * WINDOW_SAMPLES) / SAMPLE_RATE
+
+    @property
+    def _start_s(self) -> float:
+        return self._start / SAMPLE_RATE
+
+    def _clock(self, at_s: float) -> Heard:
+        return Heard(at_s, self._speech_end_s, self._open and self._paused is None)
+
+    def _gap(self, start: int) -> list[UtteranceEnded]:
+        """Audio is missing before this run: never join across it."""
+        if self._next_start is None or start == self._next_start:
             return []
-        return [*self._break_off()]
+        return self._break_off()
 
     def _break_off(self) -> list[UtteranceEnded]:
         ended = self._close("gap") if self._open else []
-        self._ring.clear()
+        self._pcm.clear()
+        self._flags.clear()
         self._voiced, self._run = False, 0
         return ended
 
-    def _listen(self, heard: _Window) -> list[Sound]:
-        self._ring.append(heard)
+    def _forget(self, windows: int) -> None:
+        """Let the first ones of what is held go."""
+        if windows > 0:
+            del self._pcm[: windows * WINDOW_BYTES], self._flags[:windows]
+            self._start += windows * WINDOW_SAMPLES
+
+    def _listen(self) -> list[Sound]:
         if self._run < self._onset_windows:
             return []
-        self._open = list(self._ring)
-        self._ring.clear()
-        self._begin(self._open[0].chunk.start_s)
-        self._speech_end_s = heard.chunk.end_s
-        return [Onset(self._number, self._open[0].chunk.start_s)]
+        self._forget(len(self._flags) - self._ring_windows)
+        self._open = True
+        self._begin()
+        self._silent, self._speech_end_s = 0, self._end_s
+        return [Onset(self._number, self._start_s)]
 
-    def _begin(self, start_s: float) -> None:
+    def _begin(self) -> None:
         self._number += 1
-        self._silent, self._paused, self._guessed_s = 0, None, start_s
+        self._paused, self._guessed_s = None, self._start_s
 
-    def _speak(self, heard: _Window) -> list[Sound]:
-        self._open.append(heard)
+    def _speak(self) -> list[Sound]:
         if self._paused is not None:
-            return self._pausing(heard)
-        if heard.voiced:
-            self._silent, self._speech_end_s = 0, heard.chunk.end_s
-            return self._grow(heard.chunk.end_s)
+            return self._pausing()
+        if self._voiced:
+            self._silent, self._speech_end_s = 0, self._end_s
+            return self._grow()
         self._silent += 1
         if self._silent < self._eager_windows:
             return []
-        self._paused = self._utterance(len(self._open))
+        self._paused = self._utterance(len(self._flags))
         return [Pause(self._paused)]
 
-    def _pausing(self, heard: _Window) -> list[Sound]:
+    def _pausing(self) -> list[Sound]:
         """A click does not take an announced pause back: going on must be as sure as an onset."""
         self._silent += 1
         if self._run >= self._onset_windows:
-            self._paused, self._silent, self._speech_end_s = None, 0, heard.chunk.end_s
-            return [Resumed(self._number, heard.chunk.end_s - self._run * WINDOW_S)]
+            self._paused, self._silent, self._speech_end_s = None, 0, self._end_s
+            return [Resumed(self._number, self._end_s - self._run * WINDOW_S)]
         # A run that may still become speech is awaited: its first syllable must not fall into the gap.
         return [*self._close("pause")] if self._silent >= self._stop_windows and not self._run else []
 
-    def _grow(self, end_s: float) -> list[Sound]:
-        if end_s - self._open[0].chunk.start_s >= self._config.max_utterance_s:
-            return self._cut()
+    def _grow(self) -> list[Sound]:
+        end_s = self._end_s
+        if end_s - self._start_s >= self._config.max_utterance_s:
+            return [self._split(self._quietest(round(CUT_SEARCH_S / WINDOW_S)))]
         if end_s - self._guessed_s < self._guess_every_s:
             return []
         self._guessed_s = end_s
-        return [Guess(self._utterance(len(self._open)))]
+        return [Guess(self._utterance(len(self._flags)))]
 
-    def _cut(self) -> list[Sound]:
-        """Split an utterance that grew too long at its quietest recent place."""
-        at = _quietest(self._open, round(CUT_SEARCH_S / WINDOW_S))
-        ended, rest = self._utterance(at), self._open[at:]
-        self._open = rest
-        self._begin(rest[0].chunk.start_s)
-        return [UtteranceEnded(ended, "cut")]
+    def _split(self, at: int) -> UtteranceEnded:
+        """End the open utterance before its window `at`; the rest is the next one."""
+        ended = self._utterance(at)
+        self._forget(at)
+        self._begin()
+        return UtteranceEnded(ended, "cut")
 
     def _close(self, reason: EndReason) -> list[UtteranceEnded]:
-        ended = self._paused or self._utterance(len(self._open))
+        ended = self._paused or self._utterance(len(self._flags))
         # What came after is silence, or sound too short to be sure of: it may be the next one's preroll.
-        unused = self._open[round((ended.end_s - self._open[0].chunk.start_s) / WINDOW_S) :]
-        self._open, self._paused, self._silent = [], None, 0
-        self._ring.extend(unused)
+        self._forget(round((ended.end_s - self._start_s) / WINDOW_S))
+        self._open, self._paused, self._silent = False, None, 0
         return [UtteranceEnded(ended, reason)]
 
     def _utterance(self, windows: int) -> Utterance:
-        taken = self._open[:windows]
-        voiced = [w.chunk.end_s for w in taken if w.voiced]
+        voiced = self._flags.count(1, 0, windows)
+        last = self._flags.rfind(1, 0, windows) if voiced else windows - 1
         return Utterance(
             number=self._number,
-            start_s=taken[0].chunk.start_s,
-            end_s=taken[-1].chunk.end_s,
-            speech_end_s=voiced[-1] if voiced else taken[-1].chunk.end_s,
-            voiced_s=len(voiced) * WINDOW_S,
-            pcm=b"".join(w.chunk.pcm for w in taken),
+            start_s=self._start_s,
+            end_s=(self._start + windows * WINDOW_SAMPLES) / SAMPLE_RATE,
+            speech_end_s=(self._start + (last + 1) * WINDOW_SAMPLES) / SAMPLE_RATE,
+            voiced_s=voiced * WINDOW_S,
+            pcm=bytes(memoryview(self._pcm)[: windows * WINDOW_BYTES]),
         )
+
+    def _quietest(self, search: int) -> int:
+        """Index after the middle of the quietest ~0.1 s among the last `search` windows."""
+        half = CUT_SMOOTH_WINDOWS // 2
+        first = max(half, len(self._flags) - search)
+        held = memoryview(self._pcm)
+        energies = [
+            _energy(held[at * WINDOW_BYTES : (at + 1) * WINDOW_BYTES])
+            for at in range(first - half, len(self._flags))
+        ]
+        sums = [sum(energies[i : i + CUT_SMOOTH_WINDOWS]) for i in range(len(energies) - 2 * half)]
+        return first + sums.index(min(sums)) + 1
 
 
 def _until(utterance: Utterance, at_s: float) -> Utterance:
@@ -255,35 +311,6 @@ def _until(utterance: Utterance, at_s: float) -> Utterance:
     )
 
 
-def _quietest(windows: list[_Window], search: int) -> int:
-    """Index after the middle of the quietest ~0.1 s among the last `search` windows."""
-    half = CUT_SMOOTH_WINDOWS // 2
-    first = max(half, len(windows) - search)
-    energies = [_energy(w.chunk.pcm) for w in windows[first - half :]]
-    sums = [sum(energies[i : i + CUT_SMOOTH_WINDOWS]) for i in range(len(energies) - 2 * half)]
-    return first + sums.index(min(sums)) + 1
-
-
-def _energy(pcm: bytes) -> int:
-    """Sum of squares of the samples. Only used at a cut, some 190 windows: a few milliseconds."""
-    return sum(sample * sample for sample in array("h", pcm))
-
-
-async def endpoint(
-    windows: AsyncIterator[AudioChunk],
-    voice: VoiceStream,
-    config: Endpointing,
-    guess_every_s: float = 0.8,
-    before: Before | None = None,
-) -> AsyncIterator[Sound]:
-    """The sounds of one answer; a Heard closes every window. Raises EngineUnavailable."""
-    ears = Endpointer(config, guess_every_s, before)
-    async for window in windows:
-        if window.hole is not None:
-            sounds = ears.miss(window.start_s, window.hole)
-        else:
-            sounds = ears.feed(window, await voice.probability(window))
-        for sound in sounds:
-            yield sound
-    for sound in ears.finish():
-        yield sound
+def _energy(pcm: memoryview) -> int:
+    """Sum of squares of the samples. Only used at a forced cut, some 190 windows: a few milliseconds."""
+    return sum(sample * sample for sample in array("h", bytes(pcm)))

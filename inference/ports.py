@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
 from inference.assessment import Answer, Assessment, Dimension, DimensionScore, Language, Word
 from inference.audio import AudioChunk
+from inference.endpointing import Endpointer, Sound
 
 
 class EngineError(Exception):
@@ -82,18 +84,51 @@ class Transcript:
     raw: str = ""
 
 
-class VoiceStream(Protocol):
-    """The voice detector of one answer; stateful, windows must come in order."""
+class VoiceModel(Protocol):
+    """Scores windows of speech, synchronously, from one thread at a time."""
 
-    async def probability(self, window: AudioChunk) -> float:
-        """0.0-1.0 for one window of exactly 512 samples. Raises EngineUnavailable with the detector gone."""
+    def fresh(self) -> object:
+        """What it remembers of one stream, before its first window."""
+
+    def score(self, states: Sequence[object], windows: Sequence[bytes]) -> Sequence[float]:
+        """0.0-1.0 for one window of exactly 512 samples of each stream, whose states are changed in place.
+
+        Raises EngineUnavailable, with no state changed.
+        """
 
 
-class VoiceDetector(Protocol):
-    """Shared by all sessions of a process, which batches their windows."""
+class OpenEar(Protocol):
+    """The hearing of one answer. `dropped` counts chunks that nobody heard, being too far behind."""
 
-    def stream(self) -> VoiceStream:
-        """A fresh state for one answer."""
+    dropped: int
+    ended: asyncio.Future[None]  # after the last sound, or when stopped
+
+    def push(self, chunk: AudioChunk) -> None:
+        """Take audio or a hole, from any thread. Never waits."""
+
+    def cut(self, at_s: float) -> None:
+        """End the open utterance there; nothing if it is closed or paused by then."""
+
+    def close(self) -> None:
+        """No more audio: what was pushed is heard, then the answer is finished."""
+
+    def stop(self) -> None:
+        """Nothing more is wanted: not one more sound comes."""
+
+
+class Listener(Protocol):
+    """Hears all sessions of a process."""
+
+    def listen(
+        self,
+        endpointer: Endpointer,
+        hear: Callable[[Sequence[Sound]], None],
+        lost: Callable[[EngineUnavailable], None],
+    ) -> OpenEar:
+        """Open an ear whose sounds are given to `hear` on this event loop, in order.
+
+        `lost` is called at most once, when nobody hears the rest of it; holes in it are still told.
+        """
 
     async def aclose(self) -> None: ...
 
@@ -178,7 +213,7 @@ class Engines:
     `why_text` says in one line why speech is off.
     """
 
-    voice: VoiceDetector | None
+    voice: Listener | None
     recognizer: Recognizer | None
     llm: Assessor | None
     why_text: str = ""

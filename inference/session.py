@@ -1,8 +1,8 @@
 """One live answer: audio in, events out.
 
-    push -> [audio] -> listen: windows -> voice -> endpointing -+-> transcriber -> transcript.*
-                                  |                             |
-                                  +-> three clocks -> turn.*    +-> judge -> feedback.*, question.follow_up
+    push -> ears (a thread for all sessions) -> sounds -+-> transcriber -> transcript.*
+                                                  |     |
+                       turn.* <- three clocks <---+     +-> judge -> feedback.*, question.follow_up
 
 The speaker is heard while earlier speech is decoded and judged. Knows nothing of sockets or the database.
 """
@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import aclosing
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inference import events as ev
 from inference.assessment import Answer, Assessment, Language, QuestionSpec
-from inference.audio import SAMPLE_RATE, AudioChunk, Hole, MissingWhy, windows
+from inference.audio import SAMPLE_RATE, AudioChunk, Hole, MissingWhy
 from inference.channel import Channel
 from inference.config import SessionConfig
 from inference.endpointing import (
     Before,
+    Endpointer,
     Guess,
     Heard,
     Missed,
@@ -29,17 +30,16 @@ from inference.endpointing import (
     Resumed,
     Sound,
     UtteranceEnded,
-    endpoint,
 )
 from inference.feedback import Judge
 from inference.observe import Observe, ignore
-from inference.ports import Engines, EngineUnavailable
+from inference.ports import Engines, EngineUnavailable, OpenEar
 from inference.transcription import HeardUtterance, Listening, Missing, Transcriber, join_texts
 from inference.turn_taking import patience
 
 logger = logging.getLogger(__name__)
 
-AUDIO_CHUNKS = 1_200  # two minutes at 100 ms: a rebuild after a restart pushes faster than real time
+EARLY_CHUNKS = 12_000  # pushed before `run`: what a restart's rebuild brings
 EVENTS = 4_000
 
 
@@ -96,7 +96,8 @@ class AnswerSession:
         self.events: Channel[ev.Event] = Channel(EVENTS)
         self._engines, self._brief, self._observe = engines, brief, observe
         self._config = config or SessionConfig()
-        self._audio: Channel[AudioChunk] = Channel(AUDIO_CHUNKS)
+        self._early: Channel[AudioChunk] = Channel(EARLY_CHUNKS)
+        self._ear: OpenEar | None = None
         self._judge = Judge(brief.turn, engines.llm, self._emit, observe, rev=brief.first_rev - 1)
         self._transcriber: Transcriber | None = None
         self._judging: asyncio.Task[Assessment] | None = None
@@ -117,10 +118,13 @@ class AnswerSession:
 
     def push(self, chunk: AudioChunk) -> None:
         """Take audio. Never waits: two minutes behind, the oldest is dropped and counted."""
-        dropped = self._audio.dropped
-        self._audio.put(chunk)
         self._pushed_to = chunk.start + chunk.samples
-        if self._audio.dropped != dropped:
+        dropped = self._dropped
+        if self._ear is None:
+            self._early.put(chunk)
+        else:
+            self._ear.push(chunk)
+        if self._dropped != dropped:
             self._observe("audio_dropped", 1)
 
     def hole(self, seconds: float, why: MissingWhy) -> None:
@@ -149,12 +153,12 @@ class AnswerSession:
 
     async def run(self) -> AnswerOutcome:
         """Listen until the turn ends, then settle, judge and ask. Cancelling stops every task."""
-        if self._ended is not None:
-            self._audio.close()
         try:
             await self._listen()
             return await self._conclude()
         finally:
+            if self._ear is not None:
+                self._ear.stop()
             if self._transcriber is not None:
                 self._transcriber.stop()
             if self._judging is not None:
@@ -173,29 +177,43 @@ class AnswerSession:
         self._transcriber = Transcriber(
             recognizer, listening, self._emit, self._observe, self._words_changed, self._brief.heard
         )
-        sounds = endpoint(
-            windows(aiter(self._audio)),
-            voice.stream(),
-            self._config.endpointing,
-            self._config.partial_every_s,
-            Before(self._brief.heard[-1].number, self._speech_end_s) if self._brief.heard else None,
-        )
-        try:
-            async with aclosing(sounds) as closing:  # type: ignore[type-var]
-                async for sound in closing:
-                    self._hear(sound, self._transcriber)
-                    if self._ended in {"silence", "skipped"} and self._brief.ended is None:
-                        return  # nothing is open; what was pushed and not yet heard is not part of it
-        except EngineUnavailable as exc:
-            logger.warning("voice detector lost: %s", exc)
-            self._observe("fallback:vad_lost", 1)
-            self._unheard = True
-            self._offer_typing()
-            await self._pass_by()
+        if self._cut_short:
+            return
+        before = Before(self._brief.heard[-1].number, self._speech_end_s) if self._brief.heard else None
+        endpointer = Endpointer(self._config.endpointing, self._config.partial_every_s, before)
+        self._ear = voice.listen(endpointer, self._hear_all, self._unheard_from_here)
+        for chunk in self._early.taken():
+            self._ear.push(chunk)
+        if self._ended is not None:
+            self._ear.close()
+        await self._ear.ended
+
+    def _hear_all(self, sounds: Sequence[Sound]) -> None:
+        for sound in sounds:
+            self._hear(sound)
+            if self._cut_short:
+                return  # nothing is open; what was pushed and not yet heard is not part of it
+
+    def _unheard_from_here(self, why: EngineUnavailable) -> None:
+        logger.warning("voice detector lost: %s", why)
+        self._observe("fallback:vad_lost", 1)
+        self._unheard = True
+        self._offer_typing()
+
+    @property
+    def _cut_short(self) -> bool:
+        return self._ended in {"silence", "skipped"} and self._brief.ended is None
+
+    @property
+    def _dropped(self) -> int:
+        """Chunks that nobody heard, being too far behind."""
+        return self._early.dropped + (0 if self._ear is None else self._ear.dropped)
 
     async def _pass_by(self) -> None:
         """Nobody hears the audio; what is missing of it is told all the same."""
-        async for chunk in self._audio:
+        if self._ended is not None:
+            self._early.close()
+        async for chunk in self._early:
             if chunk.hole is not None:
                 self._miss(chunk.start_s, chunk.hole)
 
@@ -218,7 +236,9 @@ class AnswerSession:
             self._emit(ev.Problem(code="asr_lost"))
             self._emit(ev.ModeChanged(mode="text", reason="asr_lost"))
 
-    def _hear(self, sound: Sound, transcriber: Transcriber) -> None:
+    def _hear(self, sound: Sound) -> None:
+        transcriber = self._transcriber
+        assert transcriber is not None  # noqa: S101 - there before the ear
         match sound:
             case Onset(at_s=at_s):
                 self._speaks(at_s)
@@ -307,7 +327,9 @@ class AnswerSession:
     def _end(self, reason: ev.EndReason) -> None:
         if self._ended is None:
             self._ended = reason
-            self._audio.close()
+            self._early.close()
+            if self._ear is not None:
+                self._ear.stop() if self._cut_short else self._ear.close()
 
     async def _conclude(self) -> AnswerOutcome:
         reason = self._ended or "done"
@@ -358,7 +380,7 @@ class AnswerSession:
     @property
     def _gaps(self) -> bool:
         """Some of what was said has no words here: nobody listened to it, or it never came."""
-        return self._unheard or self._audio.dropped > 0 or bool(self._missing)
+        return self._unheard or self._dropped > 0 or bool(self._missing)
 
     @property
     def _heard(self) -> tuple[HeardUtterance, ...]:

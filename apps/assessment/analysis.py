@@ -9,12 +9,15 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 
 from inference.assessment import Answer, Assessment, Language, QuestionSpec, Word
-from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk, Hole, windows
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk, Hole
 from inference.config import Endpointing
-from inference.endpointing import UtteranceEnded, endpoint
+from inference.endpointing import Endpointer, UtteranceEnded
 from inference.feedback import Judge
+from inference.hearing import sounds_of
 from inference.observe import Observe, ignore
 from inference.ports import Engines, Priority, Recognizer, Speech, Transcript
+from inference.terms.correction import corrected
+from inference.terms.gathering import gathered
 from inference.transcription import HeardUtterance, Missing, join_texts, on_answer_clock
 
 MARGIN_S = 0.2
@@ -28,7 +31,7 @@ class GivenAnswer:
 
     `unheard`: the live session left it unscored, so its live words are not the whole of it. `late`: audio
     came after that session, or as it was broken off. `missing` audio is lost for good; `partial`: some is
-    lost or still to come.
+    lost or still to come. Names in `subject`, what the interview is about, are likely to be said.
     """
 
     turn: int
@@ -42,6 +45,7 @@ class GivenAnswer:
     late: bool = False
     missing: tuple[Missing, ...] = ()
     partial: bool = False
+    subject: str = ""
 
     @property
     def cut_live(self) -> bool:
@@ -151,11 +155,8 @@ async def _cuts_by_voice(engines: Engines, given: GivenAnswer, next_step: Callab
     """Where the live session did not hear all of it: find the speech in the recording."""
     if engines.voice is None:
         return []
-    sounds = endpoint(
-        windows(_recording(given, next_step)),
-        engines.voice.stream(),
-        Endpointing(),
-        guess_every_s=3600.0,
+    sounds = sounds_of(
+        engines.voice, Endpointer(Endpointing(), guess_every_s=3600.0), _recording(given, next_step)
     )
     spoken = [sound.utterance async for sound in sounds if isinstance(sound, UtteranceEnded)]
     return [Cut(one.number, one.start_s, one.end_s, one.speech_end_s) for one in spoken]
@@ -188,8 +189,10 @@ async def _decode(
     recognizer: Recognizer, given: GivenAnswer, cut: Cut, language: Language | None
 ) -> Transcript:
     first, last = (int(at_s * SAMPLE_RATE) * BYTES_PER_SAMPLE for at_s in (cut.start_s, cut.end_s))
-    speech = Speech(given.pcm[first:last], language, given.question.terms, full_window=True)
-    return on_answer_clock(await recognizer.transcribe(speech, Priority.ANALYSIS), cut.start_s)
+    terms = gathered(given.question.terms, given.question.text, given.question.follow_up_to, given.subject)
+    speech = Speech(given.pcm[first:last], language, terms, full_window=True)
+    heard = await recognizer.transcribe(speech, Priority.ANALYSIS)
+    return on_answer_clock(corrected(heard, terms), cut.start_s)
 
 
 def _surer(again: HeardUtterance, live: Sequence[HeardUtterance]) -> HeardUtterance:

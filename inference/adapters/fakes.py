@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from array import array
 from collections.abc import AsyncIterator, Callable, Sequence
 
+import numpy as np
+
 from inference.assessment import Answer, Word
-from inference.audio import AudioChunk, duration_s
+from inference.audio import duration_s
+from inference.hearing import Ears, Hearing
 from inference.ports import AssessmentPiece, EngineError, Priority, Speech, Transcript
 
 LOUD = 1_000
 
 
-class LoudnessStream:
-    async def probability(self, window: AudioChunk) -> float:
-        samples = array("h", window.pcm)
-        return 1.0 if max(samples) >= LOUD or min(samples) <= -LOUD else 0.0
+class Loudness:
+    """A VoiceModel: a window with a sample of 1,000 or more is speech."""
+
+    def fresh(self) -> object:
+        return None
+
+    def score(self, states: Sequence[object], windows: Sequence[bytes]) -> Sequence[float]:
+        samples = np.frombuffer(b"".join(windows), "<i2").reshape(len(windows), -1)
+        return [float(loud) for loud in (samples.max(1) >= LOUD) | (samples.min(1) <= -LOUD)]
 
 
-class LoudnessDetector:
-    """A window with a sample of 1,000 or more is speech."""
+class InlineEars(Ears):
+    """Hears what is pushed at once, without a thread: sounds come in the loop's next round."""
 
-    def stream(self) -> LoudnessStream:
-        return LoudnessStream()
+    def wake(self, hearing: Hearing) -> None:
+        with self.lock:
+            self._ready[hearing] = None
+        while self._turn():
+            pass
 
-    async def aclose(self) -> None:
-        pass
+
+class LoudnessDetector(InlineEars):
+    def __init__(self) -> None:
+        super().__init__(Loudness())
 
 
 class ScriptedRecognizer:

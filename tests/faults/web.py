@@ -47,13 +47,14 @@ def _let_disk_hang(while_there: Path) -> None:
 
 def _script_engines(heard: str, after_s: float) -> None:
     from apps.live.engines import process_engines
-    from inference.adapters.fakes import LoudnessDetector, ScriptedRecognizer
+    from inference.adapters.fakes import Loudness, ScriptedRecognizer
+    from inference.hearing import Ears
     from inference.ports import Engines
 
     def scripted() -> Engines:
         if not heard:
             return Engines(None, None, None, why_text="no speech model in this scenario")
-        return Engines(LoudnessDetector(), ScriptedRecognizer(heard, delay_s=after_s), None)
+        return Engines(Ears(Loudness()), ScriptedRecognizer(heard, delay_s=after_s), None)
 
     process_engines._build = scripted
 

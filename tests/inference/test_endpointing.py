@@ -49,7 +49,7 @@ def hear(
     probabilities = list(probabilities)
     audio = audio or windows(len(probabilities) * WINDOW_S)
     ears = Endpointer(config, guess_every_s)
-    sounds = [sound for w, p in zip(audio, probabilities, strict=True) for sound in ears.feed(w, p)]
+    sounds = [sound for w, p in zip(audio, probabilities, strict=True) for sound in ears.feed(w, [p])]
     return sounds + ears.finish()
 
 

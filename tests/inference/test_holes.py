@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from inference import events as ev
-from inference.adapters.fakes import ScriptedRecognizer
-from inference.audio import SAMPLE_RATE, WINDOW_BYTES, WINDOW_SAMPLES, AudioChunk, Hole, windows
+from inference.adapters.fakes import InlineEars, Loudness, ScriptedRecognizer
+from inference.audio import SAMPLE_RATE, WINDOW_BYTES, WINDOW_SAMPLES, AudioChunk, Hole
 from inference.config import Endpointing
-from inference.endpointing import Endpointer, Missed, Onset
+from inference.endpointing import Endpointer, Missed, Onset, Sound
 from inference.ports import Engines, Priority
 from inference.session import AnswerSession
 from inference.transcription import Missing, missing_before
@@ -63,10 +66,10 @@ def test_no_sound_from_before_a_hole_begins_an_utterance_after_it() -> None:
         for numbers in (range(16), range(16, 40))
     )
     for window in before:
-        ears.feed(window, 0.01)
+        ears.feed(window, [0.01])
     (missed,) = ears.miss(before[-1].end_s, Hole(1.0, "lost"))
     assert missed == Missed(before[-1].end_s, Hole(1.0, "lost"))
-    onsets = [sound for window in after for sound in ears.feed(window, 0.9) if isinstance(sound, Onset)]
+    onsets = [sound for window in after for sound in ears.feed(window, [0.9]) if isinstance(sound, Onset)]
     assert onsets == [Onset(1, before[-1].end_s)]
 
 
@@ -112,28 +115,43 @@ async def test_an_answer_of_holes_alone_is_for_a_person() -> None:
     assert played.of(ev.FeedbackDone)[-1].flags == ("low_confidence", "needs_review")
 
 
-@given(st.lists(st.one_of(st.integers(1, 2_000), st.just(0)), max_size=30))
+class _Noted(Endpointer):
+    """Notes what it is given."""
+
+    def __init__(self) -> None:
+        super().__init__(Endpointing())
+        self.runs: list[AudioChunk] = []
+        self.holes: list[float] = []
+
+    def feed(self, run: AudioChunk, probabilities: Sequence[float]) -> list[Sound]:
+        assert run.samples == len(probabilities) * WINDOW_SAMPLES
+        self.runs.append(run)
+        return super().feed(run, probabilities)
+
+    def miss(self, at_s: float, hole: Hole) -> list[Sound]:
+        self.holes.append(at_s)
+        return super().miss(at_s, hole)
+
+
+@given(st.lists(st.one_of(st.integers(1, 20_000), st.just(0)), max_size=30))
 def test_every_sample_between_holes_is_in_a_window_that_tells_its_time(lengths: list[int]) -> None:
-    async def cut() -> list[AudioChunk]:
-        return [window async for window in windows(_given(lengths))]
+    """Samples count from 1 within 30,000, so that each tells where it is from; 0 fills a window up."""
 
-    runs, start, told = [], 0, []
-    for length in lengths:
-        if length:
+    async def given_to(noted: _Noted) -> None:
+        ear = InlineEars(Loudness()).listen(noted, lambda _: None, lambda _: None)
+        start = 0
+        for length in lengths:
+            pcm = array("h", (at % 30_000 + 1 for at in range(start, start + length))).tobytes()
+            ear.push(AudioChunk(start, pcm, None if length else Hole(1.0, "lost")))
             start += length
-        else:
-            told.append(start / SAMPLE_RATE)
-    for window in asyncio.run(cut()):
-        if window.hole is not None:
-            runs.append(window.start_s)
-        else:
-            assert window.samples == WINDOW_SAMPLES
-            assert set(window.pcm.rstrip(b"\0")) <= {1}
-    assert runs == told
+        ear.close()
+        await ear.ended
 
-
-async def _given(lengths: list[int]):  # type: ignore[no-untyped-def]
-    start = 0
-    for length in lengths:
-        yield AudioChunk(start, b"\1\1" * length, None if length else Hole(1.0, "lost"))
-        start += length
+    noted = _Noted()
+    asyncio.run(given_to(noted))
+    ends = list(accumulate(lengths))
+    assert noted.holes == [end / SAMPLE_RATE for end, length in zip(ends, lengths, strict=True) if not length]
+    heard: dict[int, int] = {}
+    for run in noted.runs:
+        heard.update((run.start + at, sample) for at, sample in enumerate(array("h", run.pcm)) if sample)
+    assert heard == {at: at % 30_000 + 1 for at in range(sum(lengths))}

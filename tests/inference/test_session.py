@@ -1,19 +1,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from inference import events as ev
-from inference.adapters.fakes import LoudnessDetector, ScriptedAssessor, ScriptedRecognizer
+from inference.adapters.fakes import InlineEars, Loudness, ScriptedAssessor, ScriptedRecognizer
 from inference.assessment import Assessment
 from inference.audio import AudioChunk
 from inference.config import SessionConfig
 from inference.nlp.score import assess
 from inference.nlp.stream import pieces
 from inference.ports import AssessmentPiece, Engines, EngineUnavailable, JudgementDisputed, ScorePiece
-from inference.session import AUDIO_CHUNKS, AnswerSession
+from inference.session import EARLY_CHUNKS, AnswerSession
 from tests.inference.sessions import (
     LOUD,
     QUESTION,
@@ -188,27 +189,21 @@ async def test_words_that_no_engine_could_hear_are_never_scored_and_typing_is_of
     assert played.outcome.low_confidence
 
 
-class _DetectorThatGoes:
-    """Hears as LoudnessDetector does, for so many windows."""
+class _DetectorThatGoes(Loudness):
+    """Hears as Loudness does, for so many windows."""
 
     def __init__(self, windows: int) -> None:
-        self._left, self._heard = windows, LoudnessDetector().stream()
+        self._left = windows
 
-    def stream(self) -> _DetectorThatGoes:
-        return self
-
-    async def probability(self, window: AudioChunk) -> float:
-        self._left -= 1
+    def score(self, states: Sequence[object], windows: Sequence[bytes]) -> Sequence[float]:
+        self._left -= len(windows)
         if self._left < 0:
             raise EngineUnavailable("gone")
-        return await self._heard.probability(window)
-
-    async def aclose(self) -> None:
-        pass
+        return super().score(states, windows)
 
 
 async def test_half_an_answer_is_not_scored_when_the_detector_is_lost_in_its_middle() -> None:
-    half_heard = Engines(_DetectorThatGoes(windows=100), ScriptedRecognizer(STAR), None)
+    half_heard = Engines(InlineEars(_DetectorThatGoes(windows=100)), ScriptedRecognizer(STAR), None)
     played = await answer(speech(2), silence(0.8), speech(2), silence(0.5), on=half_heard)
     assert played.of(ev.FeedbackScore)[0].provisional
     assert played.of(ev.FeedbackDone)[-1].outcome == "unscored"
@@ -236,8 +231,8 @@ async def test_an_answer_whose_last_words_never_come_is_not_scored_on_the_others
 async def test_an_answer_with_audio_that_nobody_heard_needs_a_person() -> None:
     played = Played()
     session = AnswerSession(engines(), brief(), observe=played.observe)
-    for number in range(AUDIO_CHUNKS + 5):  # all at once: the session has no time to listen
-        session.push(AudioChunk(number * 1_600, LOUD if number > AUDIO_CHUNKS - 20 else QUIET))
+    for number in range(EARLY_CHUNKS + 5):  # all at once: the session has no time to listen
+        session.push(AudioChunk(number * 1_600, LOUD if number > EARLY_CHUNKS - 20 else QUIET))
     session.done()
     await hear(session, played)
     assert ("audio_dropped", 1) in played.observed
