@@ -111,9 +111,9 @@ export class Microphone {
         stream.getTracks().forEach((track) => track.stop());
         return false;
       }
-      await this.#use(stream);
+      await this.#use(stream).catch((error) => { throw new Error(String(error)); }); // not the device's fault
     } catch (error) {
-      if (!this.running) this.#closeContext();
+      if (this.node === null) this.#letGo(); // a light without a use
       this.#tell(problemOf(error));
       return false;
     }
@@ -126,8 +126,7 @@ export class Microphone {
     this.wanted = false;
     navigator.mediaDevices?.removeEventListener("devicechange", this.onDeviceChange);
     clearTimeout(this.deviceTimer);
-    this.#release();
-    this.#closeContext();
+    this.#letGo();
   }
 
   /** While muted nothing is sent, so the silence does not count. @param {boolean} muted */
@@ -246,7 +245,8 @@ export class Microphone {
     this.stream = null;
   }
 
-  #closeContext() {
+  #letGo() {
+    this.#release();
     this.context?.close();
     this.context = null;
     this.loaded = null;

@@ -196,3 +196,55 @@ async def test_a_track_that_is_muted_or_ends_is_told_of_and_comes_back_at_a_tap(
         await page.click("#finish")
         await page.click("#finish-yes")
         await page.wait_for_url("**/report/", timeout=SHOWN_MS)
+
+
+LIGHT = """
+const frames = [], problems = [], tracks = [];
+const wait = async (true_) => { while (!true_()) await new Promise((resolve) => setTimeout(resolve, 20)); };
+const opened = async (url) => {
+  const microphone = new m.Microphone(url, {
+    onFrame: () => frames.push(1), onProblem: (problem) => problems.push(problem),
+  });
+  await microphone.start("");
+  return microphone;
+};
+const open = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+navigator.mediaDevices.getUserMedia = async (wanted) => {
+  const stream = await open(wanted);
+  tracks.push(...stream.getAudioTracks());
+  return stream;
+};
+const microphone = await opened("/static/js/worklet.js");
+await wait(() => frames.length > 2);
+"""
+
+
+async def with_a_microphone(site: str, body: str) -> Any:
+    async with chromium(*playing(SPEECH)) as browser, visitor(browser) as page:
+        await page.goto(site)
+        return await run(page, "microphone", LIGHT + body)
+
+
+async def test_the_microphone_s_light_goes_off_with_its_use(site: str) -> None:
+    """A track that has ended is what turns it off; also where the sound could not be used."""
+    body = """
+        const before = tracks[0].readyState;
+        microphone.stop();
+        await opened("/static/js/absent.js");
+        return [before, ...tracks.map((track) => track.readyState), problems.at(-1)];
+    """
+    assert await with_a_microphone(site, body) == ["live", "ended", "ended", "failed"]
+
+
+async def test_what_is_said_while_muted_is_in_no_frame(site: str) -> None:
+    body = """
+        microphone.mute(true);
+        const before = frames.length, enabled = tracks[0].enabled;
+        await microphone.flush(); // the audio thread went on meanwhile
+        await microphone.flush();
+        const muted = frames.length - before;
+        microphone.mute(false);
+        await wait(() => frames.length > before + 2);
+        return [enabled, muted, tracks[0].enabled];
+    """
+    assert await with_a_microphone(site, body) == [False, 0, True]
