@@ -36,12 +36,12 @@ class TurnClocks:
         """What is left of the time limit when "time_left" strikes."""
         return round(self._limit_s * (1 - self._config.warn_at), 3)
 
-    def speaks(self, at_s: float, since_s: float | None) -> None:
-        """Voice begins at `at_s`, after the last one ended at `since_s` (None: the first of this turn)."""
+    def speaks(self, at_s: float, since_s: float | None, preroll_s: float = 0.0) -> None:
+        """Speech begins at `at_s`, its voice `preroll_s` later; the last voice ended at `since_s`, if any."""
         if self._onset_s is None:
             self._onset_s = at_s
         elif since_s is not None and self._quiet_from_s <= since_s:
-            self._floor.own.went_on(at_s - since_s)  # a silence that was asked for is no habit
+            self._floor.own.went_on(at_s + preroll_s - since_s)  # a silence that was asked for is no habit
         self._thinking_until_s = 0.0
         self.asked, self.paused, self.over = 0, False, None
 
