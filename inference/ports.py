@@ -205,11 +205,24 @@ class Assessor(Protocol):
     async def aclose(self) -> None: ...
 
 
+class TurnModel(Protocol):
+    """Hears whether somebody has finished, shared by all sessions of a process."""
+
+    async def over(self, pcm: bytes) -> float | None:
+        """How sure it is, 0.0-1.0, that the turn ends with this audio, a pause of 0.2 s included.
+
+        None when it cannot tell in time; raises nothing.
+        """
+
+    async def aclose(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Engines:
     """What one process's sessions share, already guarded (see bootstrap).
 
-    `recognizer` None: no model can be had, answers are typed. `llm` None: the rules judge alone.
+    `recognizer` None: no model can be had, answers are typed. `llm` None: the rules judge alone. `turns`
+    None: words and pauses alone say how long to wait.
     `why_text` says in one line why speech is off.
     """
 
@@ -217,3 +230,4 @@ class Engines:
     recognizer: Recognizer | None
     llm: Assessor | None
     why_text: str = ""
+    turns: TurnModel | None = None

@@ -18,6 +18,7 @@ from inference import events as ev
 from inference.assessment import Answer, Assessment, Language, QuestionSpec
 from inference.audio import SAMPLE_RATE, AudioChunk, Hole, MissingWhy
 from inference.channel import Channel
+from inference.clocks import TurnClocks
 from inference.config import SessionConfig
 from inference.endpointing import (
     Before,
@@ -33,9 +34,11 @@ from inference.endpointing import (
 )
 from inference.feedback import Judge
 from inference.observe import Observe, ignore
+from inference.pauses import OwnPauses
 from inference.ports import Engines, EngineUnavailable, OpenEar
 from inference.transcription import HeardUtterance, Listening, Missing, Transcriber, join_texts
-from inference.turn_taking import patience
+from inference.turn_listener import TurnListener
+from inference.turn_taking import floor_for
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +87,10 @@ class AnswerOutcome:
 
 
 class AnswerSession:
-    """Work on one turn until it is over and judged. Made, pushed to and run on one event loop."""
+    """Work on one turn until it is over and judged. Made, pushed to and run on one event loop.
+
+    `own` are the speaker's pauses, where earlier answers have told of them.
+    """
 
     def __init__(
         self,
@@ -92,6 +98,7 @@ class AnswerSession:
         brief: AnswerBrief,
         config: SessionConfig | None = None,
         observe: Observe = ignore,
+        own: OwnPauses | None = None,
     ) -> None:
         self.events: Channel[ev.Event] = Channel(EVENTS)
         self._engines, self._brief, self._observe = engines, brief, observe
@@ -104,7 +111,6 @@ class AnswerSession:
         self._judged: Answer | None = None
         self._ended = brief.ended
         self._typed = ""
-        self._paused = False
         self._deaf = False  # typing was offered
         self._unheard = False  # words were said that nobody has: what there is must not be scored
         self._missing: list[Missing] = list(brief.missing)
@@ -114,12 +120,17 @@ class AnswerSession:
         self._onset_s = brief.heard[0].start_s if brief.heard else None
         self._speech_end_s = brief.heard[-1].voice_end_s if brief.heard else None
         self._speech_s = sum(heard.voice_end_s - heard.start_s for heard in brief.heard)
-        self._thinking_until_s = 0.0
+        self._heard_last: Heard | None = None
+        floor = floor_for(brief.question, own or OwnPauses(), self._config.turn_taking)
+        self._clocks = TurnClocks(floor, brief.limit_s, self._onset_s)
+        self._turns = TurnListener(engines.turns, self._turn_over) if engines.turns is not None else None
 
     def push(self, chunk: AudioChunk) -> None:
         """Take audio. Never waits: two minutes behind, the oldest is dropped and counted."""
         self._pushed_to = chunk.start + chunk.samples
         dropped = self._dropped
+        if self._turns is not None:
+            self._turns.push(chunk)
         if self._ear is None:
             self._early.put(chunk)
         else:
@@ -149,7 +160,15 @@ class AnswerSession:
 
     def thinking(self) -> None:
         """ "I'm thinking": no clock strikes for a while."""
-        self._thinking_until_s = self._at_s + self._config.turn_taking.thinking_s
+        self._clocks.think(self._at_s)
+
+    def here(self) -> None:
+        """Somebody is there, though nothing is said."""
+        self._clocks.here(self._at_s)
+
+    def hold(self, held: bool) -> None:
+        """Whether the speaker talks with a key held: then silence ends nothing."""
+        self._clocks.hold(held)
 
     async def run(self) -> AnswerOutcome:
         """Listen until the turn ends, then settle, judge and ask. Cancelling stops every task."""
@@ -159,6 +178,8 @@ class AnswerSession:
         finally:
             if self._ear is not None:
                 self._ear.stop()
+            if self._turns is not None:
+                self._turns.stop()
             if self._transcriber is not None:
                 self._transcriber.stop()
             if self._judging is not None:
@@ -202,7 +223,7 @@ class AnswerSession:
 
     @property
     def _cut_short(self) -> bool:
-        return self._ended in {"silence", "skipped"} and self._brief.ended is None
+        return self._ended in {"silence", "skipped", "no_answer"} and self._brief.ended is None
 
     @property
     def _dropped(self) -> int:
@@ -241,7 +262,7 @@ class AnswerSession:
         assert transcriber is not None  # noqa: S101 - there before the ear
         match sound:
             case Onset(at_s=at_s):
-                self._speaks(at_s)
+                self._speaks(at_s, self._config.endpointing.preroll_s)
             case Resumed(number=number, at_s=at_s):
                 transcriber.resume(number)
                 self._speaks(at_s)
@@ -256,52 +277,70 @@ class AnswerSession:
             case Missed(at_s=at_s, hole=hole):
                 self._miss(at_s, hole)
             case Heard():
-                self._tick(sound, transcriber)
+                self._tick(sound)
 
-    def _speaks(self, at_s: float) -> None:
+    def _speaks(self, at_s: float, preroll_s: float = 0.0) -> None:
         """Speech began or went on: what was shown no longer covers the answer."""
-        self._thinking_until_s = 0.0
+        paused = self._clocks.paused
+        self._clocks.speaks(at_s, self._speech_end_s, preroll_s)
+        if self._turns is not None:
+            self._turns.speaks()
         if self._onset_s is None:
             self._onset_s = at_s
             if self._brief.ended is None:
                 self._emit(ev.SpeechStarted(turn=self._brief.turn, at_s=at_s))
         if self._judging is not None and not self._judging.done():
             self._judging.cancel()
-        if self._paused:
-            self._paused = False
+        if paused:
             self._emit(ev.TurnResumed(turn=self._brief.turn, at_s=at_s))
         self._judged = None
         self._judge.withdraw()
 
-    def _tick(self, heard: Heard, transcriber: Transcriber) -> None:
-        """One window later on the audio clock: has a clock struck?"""
-        self._at_s, self._speech_end_s = heard.at_s, heard.speech_end_s
-        if self._brief.ended is not None:
-            return
-        if self._onset_s is not None and heard.at_s - self._onset_s >= self._brief.limit_s:
-            self._end("time_limit")
-        elif not heard.speaking and heard.speech_end_s is not None:
-            self._silence(heard.silence_s, transcriber)
+    def _tick(self, heard: Heard) -> None:
+        """A little later on the audio clock: has a clock struck?"""
+        self._at_s, self._speech_end_s, self._heard_last = heard.at_s, heard.speech_end_s, heard
+        asks_after_s = self._config.turn_taking.turn_model_after_s
+        if self._turns is not None and not heard.speaking and heard.silence_s >= asks_after_s:
+            self._turns.pause(heard.at_s)
+        if self._brief.ended is None:
+            self._strike(heard)
 
-    def _silence(self, silence_s: float, transcriber: Transcriber) -> None:
-        if self._at_s < self._thinking_until_s or not transcriber.settled or not transcriber.text:
-            return
-        waits = patience(transcriber.text, self._brief.question.language, self._config.turn_taking)
-        if not self._paused and silence_s >= waits.soft_s:
-            self._soft_commit()
-        if silence_s >= waits.hard_s:
-            self._end("silence")
+    def _turn_over(self, over: float) -> None:
+        self._clocks.over = over
+
+    def _strike(self, heard: Heard) -> None:
+        transcriber = self._transcriber
+        said = transcriber.text if transcriber is not None and transcriber.settled else None
+        for stroke in self._clocks.strike(heard, said):
+            match stroke:
+                case "soft":
+                    self._soft_commit()
+                case "hard":
+                    self._end("silence")
+                case "nobody":
+                    self._end("silence" if said or self._lost else "no_answer")
+                case "time_limit":
+                    self._end("time_limit")
+                case "ask":
+                    self._emit(
+                        ev.TurnSilent(turn=self._brief.turn, at_s=heard.at_s, asked=self._clocks.asked)
+                    )
+                case "time_left":
+                    left_s = self._clocks.left_s
+                    self._emit(ev.TurnTimeLeft(turn=self._brief.turn, at_s=heard.at_s, left_s=left_s))
 
     def _words_changed(self) -> None:
         """New words at a pause: show where the answer stands, or correct what was judged."""
         if self._lost:
             self._offer_typing()
+        if self._heard_last is not None and self._ended is None:
+            self._strike(self._heard_last)  # no more audio may come before the next word
         if self._ended is not None or self._transcriber is None or not self._transcriber.settled:
             return
         answer = self._answer()
         if answer == self._judged or not answer.text:
             return
-        if self._paused:
+        if self._clocks.paused:
             self._start_judging(answer)
         else:
             self._judged = answer
@@ -309,7 +348,6 @@ class AnswerSession:
             self._judge.sketch(answer)
 
     def _soft_commit(self) -> None:
-        self._paused = True
         self._emit(
             ev.TurnPaused(
                 turn=self._brief.turn, at_s=self._at_s, speech_end_s=self._speech_end_s or self._at_s
@@ -363,7 +401,12 @@ class AnswerSession:
 
     async def _judgement(self, answer: Answer) -> Assessment:
         """The reading of the whole answer: the one begun at the soft commit if nothing changed since."""
-        if self._judging is None or self._judging.cancelled() or self._judged != answer or not self._paused:
+        if (
+            self._judging is None
+            or self._judging.cancelled()
+            or self._judged != answer
+            or not self._clocks.paused
+        ):
             self._start_judging(answer)
         assert self._judging is not None  # noqa: S101 - set by _start_judging
         return await self._judging

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from inference.assessment import Language, QuestionSpec
+from inference.assessment import QuestionSpec
 from inference.config import TurnTaking
 from inference.nlp.question import Form, kind_and_form
 from inference.pauses import OwnPauses
@@ -144,8 +144,3 @@ def floor_for(question: QuestionSpec, own: OwnPauses, config: TurnTaking) -> Flo
     """A question for a story gets more patience at its beginning than one for a number."""
     _, form = kind_and_form(question)
     return Floor(config, _ENOUGH_WORDS[form], own)
-
-
-def patience(text: str, language: Language, config: TurnTaking) -> Patience:
-    """How much silence to give after these words, whatever was asked."""
-    return Floor(config, 0, OwnPauses()).patience(text)
