@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.figures import Row, Table
+from tests.bench.figures import Row, Table, tree
 from tests.inference.spoken import ROOT, SPOKEN
 
 START_LIMIT_S = 60.0
@@ -31,13 +31,13 @@ def start_and_memory() -> list[Table]:
             pass
         with _server(Path(var)) as (process, url, second_s):
             _rehearse(url, Path(var))
-            tree = _tree(process.pid)
+            processes = _tree(process.pid)
     return [
         Table(
             "runserver → /readyz says ready, speech model warm in the background",
             [Row("first start (empty var/)", [first_s], "s"), Row("next start", [second_s], "s", goal=10.0)],
         ),
-        Table("Memory (PSS) after a spoken answer", _memory(tree)),
+        Table("Memory (PSS) after a spoken answer", _memory(processes)),
     ]
 
 
@@ -97,19 +97,7 @@ class _Process:
 
 
 def _tree(root: int) -> list[_Process]:
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(stat.read_text().rsplit(")", 1)[1].split()[1])
-        except (OSError, IndexError):
-            continue
-        children.setdefault(parent, []).append(int(stat.parent.name))
-    found, waiting = [], [root]
-    while waiting:
-        pid = waiting.pop()
-        waiting += children.get(pid, [])
-        found.append(_Process(pid, _command(pid), _pss_mb(pid)))
-    return found
+    return [_Process(pid, _command(pid), _pss_mb(pid)) for pid in tree(root)]
 
 
 def _command(pid: int) -> str:
