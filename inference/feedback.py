@@ -27,6 +27,7 @@ from inference.ports import (
     ScorePiece,
     WeaknessPiece,
 )
+from inference.terms.doubt import sure_of_names
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +58,14 @@ class Judge:
         self._close("complete", assessment, provisional=True)
 
     async def judge(self, answer: Answer) -> Assessment:
-        """The whole reading: score, weakness, details. `score` None: there was nothing to judge."""
+        """The whole reading: score, weakness, details. `score` None: there was nothing to judge.
+
+        Its follow-up asks for a name that was not surely heard before it builds on it.
+        """
+        assessment = await self._judge(answer)
+        return replace(assessment, follow_up=sure_of_names(assessment.follow_up, answer))
+
+    async def _judge(self, answer: Answer) -> Assessment:
         self._begin(provisional=False)
         outcome: ev.Outcome = "complete"
         disputed = False

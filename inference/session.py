@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inference import events as ev
 from inference.assessment import Answer, Assessment, Language, QuestionSpec
@@ -33,9 +33,11 @@ from inference.endpointing import (
     UtteranceEnded,
 )
 from inference.feedback import Judge
+from inference.nlp.language import detect
 from inference.observe import Observe, ignore
 from inference.pauses import OwnPauses
 from inference.ports import Engines, EngineUnavailable, OpenEar
+from inference.terms.gathering import gathered
 from inference.transcription import HeardUtterance, Listening, Missing, Transcriber, join_texts
 from inference.turn_listener import TurnListener
 from inference.turn_taking import floor_for
@@ -50,6 +52,9 @@ EVENTS = 4_000
 class AnswerBrief:
     """What a session is told about its turn. `spoken` None: the recogniser finds the language itself.
 
+    `any_language`: the speaker chooses it, and is judged in it. `subject` is what the interview is about:
+    names in it are likely to be said.
+
     The rest is for a session that goes on where another one was killed: its audio is pushed from `heard_to_s`
     on, the end of the last utterance `heard` (0.0 without any); the holes that were told are `missing`.
     With `ended` the turn is over and that was told: what is pushed before `run` is still heard, then judged.
@@ -61,6 +66,8 @@ class AnswerBrief:
     ask_follow_up: bool = True
     first_rev: int = 1
     spoken: Language | None = None
+    any_language: bool = False
+    subject: str = ""
     heard: tuple[HeardUtterance, ...] = ()
     heard_to_s: float = 0.0
     missing: tuple[Missing, ...] = ()
@@ -192,9 +199,9 @@ class AnswerSession:
         if voice is None or recognizer is None:
             await self._pass_by()  # text mode: the recording is kept by the caller
             return
-        listening = Listening(
-            self._brief.turn, self._brief.spoken, self._brief.question.terms, self._config.late_s
-        )
+        asked = self._brief.question
+        terms = gathered(asked.terms, asked.text, asked.follow_up_to, self._brief.subject)
+        listening = Listening(self._brief.turn, self._brief.spoken, terms, self._config.late_s)
         self._transcriber = Transcriber(
             recognizer, listening, self._emit, self._observe, self._words_changed, self._brief.heard
         )
@@ -432,13 +439,19 @@ class AnswerSession:
     def _answer(self) -> Answer:
         heard = self._heard
         spoken = [h.transcript.text for h in heard]
+        text = join_texts([*spoken, self._typed])
         return Answer(
-            question=self._brief.question,
-            text=join_texts([*spoken, self._typed]),
+            question=self._question(text),
+            text=text,
             words=tuple(word for h in heard for word in h.transcript.words),
             speech_s=self._speech_s if any(spoken) else None,
             low_confidence=self._gaps or any(h.transcript.low_confidence for h in heard),
         )
+
+    def _question(self, text: str) -> QuestionSpec:
+        """As the judge reads it: where the speaker chose the language, in that of the words."""
+        question = self._brief.question
+        return replace(question, language=detect(text)) if self._brief.any_language and text else question
 
     def _outcome(
         self, reason: ev.EndReason, answer: Answer, assessment: Assessment | None, outcome: ev.Outcome

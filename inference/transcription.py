@@ -18,8 +18,11 @@ from inference.audio import MissingWhy
 from inference.endpointing import Utterance
 from inference.observe import Observe
 from inference.ports import EngineError, Priority, Recognizer, Speech, Transcript
+from inference.terms.correction import corrected
 
 logger = logging.getLogger(__name__)
+
+LANGUAGE_MIN_VOICED_S = 1.0  # of a shorter sound the language is a guess
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """What the recogniser needs to know about the answer."""
+    """What the recogniser needs to know about the answer. `language` None: the first words tell it."""
 
     turn: int
     language: Language | None
@@ -86,6 +89,7 @@ class Transcriber:
     ) -> None:
         self._before = before
         self._recognizer, self._listening = recognizer, listening
+        self._language = listening.language or spoken_language(before)
         self._emit, self._observe, self._changed = emit, observe, changed
         self._decodes: dict[int, _Decode] = {}
         self._stable = StablePrefix()
@@ -101,7 +105,13 @@ class Transcriber:
 
     @property
     def text(self) -> str:
-        return join_texts([heard.transcript.text for heard in self.heard])
+        """As the recogniser wrote it: how its words end says whether more is to come."""
+        return join_texts([heard.transcript.raw or heard.transcript.text for heard in self.heard])
+
+    @property
+    def language(self) -> Language | None:
+        """What is spoken; None before it is known."""
+        return self._language
 
     @property
     def settled(self) -> bool:
@@ -178,13 +188,24 @@ class Transcriber:
                 low_confidence=True,
             )
         self._observe("asr_s", time.monotonic() - asked)
+        transcript = await self._put_right(transcript)
         self._finish(utterance, on_answer_clock(transcript, utterance.start_s), lost)
+
+    async def _put_right(self, transcript: Transcript) -> Transcript:
+        """Names as they are written, off the loop: comparing sounds takes milliseconds."""
+        terms = self._listening.terms
+        if not terms and transcript.text.isascii():
+            return transcript
+        right = await asyncio.to_thread(corrected, transcript, terms)
+        self._observe("terms_corrected", sum(bool(word.heard) for word in right.words))
+        return right
 
     def _finish(self, utterance: Utterance, transcript: Transcript, lost: bool) -> None:
         decode = self._decodes.get(utterance.number)
         if decode is None or decode.utterance is not utterance:
             return
         decode.result = _heard(utterance, transcript, lost=lost)
+        self._language = self._language or _told_by(decode.result, utterance.voiced_s)
         if decode.late is not None:
             decode.late.cancel()
         if decode.closed:
@@ -214,7 +235,7 @@ class Transcriber:
     def _speech(self, utterance: Utterance, words: bool = True) -> Speech:
         return Speech(
             utterance.pcm,
-            self._listening.language,
+            self._language,
             self._listening.terms,
             with_words=words,
             voiced_s=utterance.voiced_s,
@@ -240,7 +261,9 @@ class Transcriber:
     def _emit_final(self, heard: HeardUtterance, *, guessed: bool = False) -> None:
         transcript = heard.transcript
         words = tuple(
-            ev.WordHeard(text=w.text, start_s=w.start_s, end_s=w.end_s, confidence=w.confidence)
+            ev.WordHeard(
+                text=w.text, start_s=w.start_s, end_s=w.end_s, confidence=w.confidence, heard=w.heard
+            )
             for w in transcript.words
         )
         self._emit(
@@ -256,6 +279,7 @@ class Transcriber:
                 language=transcript.language,
                 speech_end_s=heard.speech_end_s,
                 guessed=guessed or heard.lost,
+                raw=transcript.raw,
             )
         )
 
@@ -280,6 +304,22 @@ def words_lost(events: Sequence[ev.Event]) -> bool:
     return any(final.guessed for final in _finals(events).values())
 
 
+def heard_in(events: Sequence[ev.Event]) -> tuple[HeardUtterance, ...]:
+    """Every utterance that events tell of, of whatever answer, in their order."""
+    return tuple(_heard_in(event) for event in events if isinstance(event, ev.TranscriptFinal))
+
+
+def spoken_language(heard: Sequence[HeardUtterance]) -> Language | None:
+    """The language of the first utterance that is long and sure enough to tell it."""
+    told = (_told_by(one, one.voice_end_s - one.start_s) for one in heard)
+    return next((language for language in told if language is not None), None)
+
+
+def _told_by(heard: HeardUtterance, voiced_s: float) -> Language | None:
+    sure = heard.transcript.text and not heard.lost and not heard.transcript.low_confidence
+    return heard.transcript.language if sure and voiced_s >= LANGUAGE_MIN_VOICED_S else None
+
+
 def missing_before(events: Sequence[ev.Event]) -> tuple[Missing, ...]:
     """The holes of an answer that its events tell of."""
     holes = (event for event in events if isinstance(event, ev.AudioMissing))
@@ -292,11 +332,13 @@ def _finals(events: Sequence[ev.Event]) -> dict[int, ev.TranscriptFinal]:
 
 
 def _heard_in(final: ev.TranscriptFinal) -> HeardUtterance:
-    words = tuple(Word(w.text, w.start_s, w.end_s, w.confidence) for w in final.words)
+    words = tuple(Word(w.text, w.start_s, w.end_s, w.confidence, w.heard) for w in final.words)
     language: Language = "zh" if final.language == "zh" else "en"
     return HeardUtterance(
         final.utterance,
-        Transcript(final.text, language, words, final.confidence, low_confidence=final.low_confidence),
+        Transcript(
+            final.text, language, words, final.confidence, low_confidence=final.low_confidence, raw=final.raw
+        ),
         final.start_s,
         final.end_s,
         lost=final.guessed,
@@ -318,8 +360,8 @@ def _heard(utterance: Utterance, transcript: Transcript, *, lost: bool = False) 
 def on_answer_clock(transcript: Transcript, start_s: float) -> Transcript:
     """The same transcript with word times counted from the start of the answer."""
     moved = tuple(
-        Word(w.text, round(start_s + w.start_s, 3), round(start_s + w.end_s, 3), w.confidence)
-        for w in transcript.words
+        replace(word, start_s=round(start_s + word.start_s, 3), end_s=round(start_s + word.end_s, 3))
+        for word in transcript.words
     )
     return replace(transcript, words=moved)
 

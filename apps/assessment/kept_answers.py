@@ -11,7 +11,7 @@ from django.conf import settings
 
 from apps.assessment.analysis import GivenAnswer
 from apps.interviews.models import Turn, Utterance
-from apps.interviews.selectors import planned_question, question_spec
+from apps.interviews.selectors import answer_language, planned_question, question_spec
 from inference.assessment import Language, Word
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
 from inference.ports import Transcript
@@ -30,7 +30,7 @@ def given_answer(turn: Turn) -> GivenAnswer:
             planned_question(turn.question),
             text=turn.question_text,
             follow_up=turn.kind == Turn.Kind.FOLLOW_UP,
-            language=cast(Language, turn.interview.language),
+            language=answer_language(turn.interview, turn.transcript),
         ),
         transcript=turn.transcript,
         heard=tuple(heard_utterance(row, turn.interview.language) for row in live),
@@ -41,6 +41,7 @@ def given_answer(turn: Turn) -> GivenAnswer:
         late=turn.late_s > 0 or not turn.audio_complete,
         missing=missing_of(turn),
         partial=bool(turn.missing) or not turn.audio_complete,
+        subject=turn.interview.template.title,
     )
 
 
@@ -54,7 +55,12 @@ def missing_of(turn: Turn) -> tuple[Missing, ...]:
 def heard_utterance(row: Utterance, language: str) -> HeardUtterance:
     words = tuple(Word(**word) for word in row.words)
     transcript = Transcript(
-        row.text, cast(Language, language), words, row.confidence, low_confidence=row.low_confidence
+        row.text,
+        cast(Language, language),
+        words,
+        row.confidence,
+        low_confidence=row.low_confidence,
+        raw=row.raw_text,
     )
     return HeardUtterance(row.number, transcript, row.start_s, row.end_s)
 

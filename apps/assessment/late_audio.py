@@ -37,7 +37,7 @@ def awaits_correction(turn: Turn) -> bool:
 
 def correct_answer(lease: Lease, step: Step) -> None:
     """Run the correction of one answer. Raises JobTimedOut, LeaseLost or EngineError."""
-    turn = Turn.objects.select_related("question", "interview").filter(pk=lease.subject_id).first()
+    turn = Turn.objects.select_related("question", "interview__template").filter(pk=lease.subject_id).first()
     if turn is None:
         logger.info("turn %d is gone: nothing to correct", lease.subject_id)
         return

@@ -15,7 +15,8 @@ UNSURE_BELOW = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A run of the transcript. `unsure`: the recogniser was not certain of these words.
+    """A run of the transcript. `unsure`: the recogniser was not certain of these words. It wrote them as `heard`,
+    where they were put right.
 
     With `missing_s` it is no words at all, but the place of so much audio that was lost.
     """
@@ -24,6 +25,7 @@ class Passage:
     unsure: bool = False
     start_s: float | None = None
     missing_s: float = 0.0
+    heard: str = ""
 
 
 def passages_of(turn: Turn) -> list[Passage]:
@@ -72,14 +74,16 @@ def _words(row: Utterance) -> list[tuple[Word, bool]]:
 
 
 def _cut(transcript: str, words: Sequence[tuple[Word, bool]]) -> list[Passage]:
-    unsure_words = {id(word) for word, unsure in words if unsure}
+    marked = {id(word) for word, unsure in words if unsure or word.heard}
     passages, position = [], 0
     for placed in words_placed(transcript, [word for word, _ in words]):
-        if id(placed.word) not in unsure_words:
+        if id(placed.word) not in marked:
             continue
         if placed.start > position:
             passages.append(Passage(transcript[position : placed.start]))
-        passages.append(Passage(transcript[placed.start : placed.end], True, placed.word.start_s))
+        word = placed.word
+        said = transcript[placed.start : placed.end]
+        passages.append(Passage(said, not word.heard, word.start_s, heard=word.heard))
         position = placed.end
     if position < len(transcript):
         passages.append(Passage(transcript[position:]))

@@ -147,6 +147,7 @@ def _decoded(turn: Turn, heard: HeardUtterance) -> Utterance:
         number=heard.number,
         decode=Utterance.Decode.FULL,
         text=heard.transcript.text,
+        raw_text=heard.transcript.raw,
         words=[asdict(word) for word in heard.transcript.words],
         start_s=heard.start_s,
         end_s=heard.end_s,

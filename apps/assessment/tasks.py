@@ -55,7 +55,9 @@ def analysis_failed(interview_id: int, reason: str) -> None:
 def turns_to_read(interview: Interview) -> list[Turn]:
     """Answered turns that have no deep score yet; one whose audio came late is read by its correction."""
     answered = interview.turns.filter(status__in=[Turn.Status.ANSWERED, Turn.Status.UNSCORED])
-    unread = answered.exclude(scores__stage=Score.Stage.DEEP).select_related("question", "interview")
+    unread = answered.exclude(scores__stage=Score.Stage.DEEP).select_related(
+        "question", "interview__template"
+    )
     return [turn for turn in unread if not awaits_correction(turn)]
 
 

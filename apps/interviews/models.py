@@ -172,7 +172,7 @@ class Turn(models.Model):
 
 
 class Utterance(models.Model):
-    """A final transcript between two silences. Words: [{text, start_s, end_s, confidence}], audio seconds."""
+    """A final transcript between two silences. Words: [{text, start_s, end_s, confidence, heard}]."""
 
     class Decode(models.TextChoices):
         LIVE = "live", "live"

@@ -78,6 +78,7 @@ def _feedback() -> dict[str, str]:
         "low_confidence": _("Some words were hard to hear. A person should look at this score."),
         "needs_review": _("A person should look at this score."),
         "announce_score": _("Score {value} of 10, grade {grade}. {weakness}"),
+        "put_right_word": _("A name, put right by its sound. Heard: “{heard}”"),
         "unclear_word": _("Heard unclearly. It does not count against you."),
     }
 

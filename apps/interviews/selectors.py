@@ -12,8 +12,10 @@ from django.db.models import Q
 from apps.interviews.models import Event, Interview, Question, Turn
 from inference import events as ev
 from inference.assessment import Language, QuestionKind, QuestionSpec
+from inference.nlp.language import detect
 
-FOLLOW_UP, ENDED = "question.follow_up", "session.ended"
+FOLLOW_UP, ENDED, HEARD = "question.follow_up", "session.ended", "transcript.final"
+TELLING_FINALS = 8  # the first ones of an interview tell its language
 _QUESTION_FIELDS = ("id", "text", "kind", "limit_s", "expected_points", "terms")
 
 
@@ -52,6 +54,7 @@ class Course:
     follow_ups: bool
     asked: tuple[AskedTurn, ...]
     finished: bool = False
+    any_language: bool = False  # the candidate's first words tell it
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,10 @@ def course_for_interview(*, interview_id: int) -> Course:
 
 
 def live_state(*, interview_id: int, after_eid: int) -> LiveState | None:
-    """Everything a socket needs of the rows, in three statements; None when the interview is gone."""
+    """Everything a socket needs of the rows, in three statements; None when the interview is gone.
+
+    Where the candidate chose the language, the first finals are among the events: they tell it.
+    """
     plan = _plan(interview_id)
     if not plan:
         return None
@@ -128,6 +134,9 @@ def live_state(*, interview_id: int, after_eid: int) -> LiveState | None:
     wanted = Q(eid__gt=after_eid) | Q(type__in=(FOLLOW_UP, ENDED))
     if turns and turns[-1].status == Turn.Status.OPEN:
         wanted |= Q(turn_number=turns[-1].number)
+    if plan[0]["template__detect_language"]:
+        finals = Event.objects.filter(interview_id=interview_id, type=HEARD).order_by("eid")
+        wanted |= Q(pk__in=finals.values("pk")[:TELLING_FINALS])
     rows = list(Event.objects.filter(wanted, interview_id=interview_id))
     return LiveState(
         course=_course(plan, turns, [row for row in rows if row.type == FOLLOW_UP]),
@@ -151,6 +160,12 @@ def question_spec(
     )
 
 
+def answer_language(interview: Interview, text: str) -> Language:
+    """What an answer is judged in: the interview's language, or its own where the candidate chooses it."""
+    chosen = interview.template.detect_language and text
+    return detect(text) if chosen else cast(Language, interview.language)
+
+
 def planned_question(question: Question) -> PlannedQuestion:
     return PlannedQuestion(
         id=question.pk,
@@ -166,7 +181,8 @@ def _plan(interview_id: int) -> list[dict[str, Any]]:
     """One row per planned question, each with what the flow needs of the interview itself."""
     of_question = (f"template__questions__{name}" for name in _QUESTION_FIELDS)
     rows = Interview.objects.filter(pk=interview_id).order_by("template__questions__position")
-    return list(rows.values("status", "last_eid", "template__follow_ups", *of_question))
+    of_template = ("template__follow_ups", "template__detect_language")
+    return list(rows.values("status", "last_eid", *of_template, *of_question))
 
 
 def _course(plan: Sequence[dict[str, Any]], turns: Sequence[Turn], follow_ups: Iterable[Event]) -> Course:
@@ -176,6 +192,7 @@ def _course(plan: Sequence[dict[str, Any]], turns: Sequence[Turn], follow_ups: I
         follow_ups=bool(plan[0]["template__follow_ups"]),
         asked=tuple(_asked(turn, followed.get(turn.number, "")) for turn in turns),
         finished=plan[0]["status"] == Interview.Status.FINISHED,
+        any_language=bool(plan[0]["template__detect_language"]),
     )
 
 

@@ -37,6 +37,14 @@ class Admission:
         return cast(Language, self.interview.language)
 
     @property
+    def any_language(self) -> bool:
+        return self.interview.template.detect_language
+
+    @property
+    def subject(self) -> str:
+        return self.interview.template.title
+
+    @property
     def follow_ups(self) -> bool:
         return self.interview.template.follow_ups
 

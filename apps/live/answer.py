@@ -33,13 +33,20 @@ CATCH_UP_WITHIN_S = MAX_ANSWER_S / 4  # the longest answer at the rate of catchi
 
 @dataclass(frozen=True, slots=True)
 class AnswerSetting:
-    """What an answer is worked on with. `language` is the interview's, `rate` what the page's frames have."""
+    """What an answer is worked on with. `language` is the interview's, `rate` what the page's frames have.
+
+    With `any_language` the candidate may speak another: `chosen`, None before it is known. `subject` is what
+    the interview is about.
+    """
 
     engines: Engines
     language: Language
     follow_ups: bool
     observe: Observe
     rate: int = SAMPLE_RATE
+    any_language: bool = False
+    chosen: Language | None = None
+    subject: str = ""
 
 
 class LiveAnswer:
@@ -294,7 +301,9 @@ def _brief(
         limit_s=step.question.limit_s,
         ask_follow_up=setting.follow_ups and step.kind == "main" and not asked,
         first_rev=highest_rev(past) + 1,
-        spoken=setting.language,
+        spoken=setting.chosen if setting.any_language else setting.language,
+        any_language=setting.any_language,
+        subject=setting.subject,
         heard=heard,
         heard_to_s=heard[-1].end_s if heard else 0.0,
         missing=missing_before(past),

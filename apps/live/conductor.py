@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from apps.interviews.selectors import LiveState, live_state, turn_ends_with
@@ -44,6 +45,7 @@ from apps.live.spool import MAX_UNSYNCED_FRAMES
 from apps.live.spool_sync import SpoolSync
 from inference import events as ev
 from inference.session import AnswerOutcome
+from inference.transcription import HeardUtterance, heard_in, spoken_language
 
 logger = logging.getLogger(__name__)
 
@@ -79,6 +81,7 @@ class Conductor:
         self._committed = {turn.number: turn.sha256 for turn in closed if turn.audio_complete}
         await asyncio.to_thread(forget_kept, self._place, self._committed)
         await self._late.offer(turn for turn in closed if not turn.audio_complete)
+        self._choose_language(heard_in(state.events))
         step = next_step(state.course)
         announced: Sequence[ev.Event] = ()
         if step is not None:
@@ -177,6 +180,12 @@ class Conductor:
         interview_id = self._place.seat.interview_id
         return await insist(turn_ends_with, interview_id=interview_id, number=number, typed=text)
 
+    def _choose_language(self, heard: Sequence[HeardUtterance]) -> None:
+        """The first answer that tells which language the candidate speaks tells it for the next ones."""
+        setting = self._setting
+        if setting.any_language and setting.chosen is None:
+            self._setting = replace(setting, chosen=spoken_language(heard))
+
     def _finish(self) -> None:
         self._finishing = True
         if self._answer is None:
@@ -189,6 +198,7 @@ class Conductor:
     async def _conduct(self) -> None:
         while (answer := self._answer) is not None:
             outcome = await answer.run()
+            self._choose_language(outcome.utterances)
             await self._log.settle()
             step = await self._keep(answer, outcome)
             if step is not None:

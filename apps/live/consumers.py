@@ -269,6 +269,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         setting = AnswerSetting(
             engines=await self._room.engines(),
             language=admission.language,
+            any_language=admission.any_language,
+            subject=admission.subject,
             follow_ups=admission.follow_ups,
             observe=observe,
             rate=self._rate,

@@ -9,13 +9,12 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from django.conf import settings
 
 from apps.interviews.media import media_folder
 from apps.interviews.models import Interview, Turn
-from apps.interviews.selectors import live_state, planned_question, question_spec
+from apps.interviews.selectors import answer_language, live_state, planned_question, question_spec
 from apps.interviews.services.live import interview_claim
 from apps.interviews.services.seats import InterviewGone, Seat, Superseded
 from apps.live.answer import highest_rev
@@ -23,7 +22,7 @@ from apps.live.recorder import Kept, Place, Verdict, audio_forget, audio_keep, e
 from apps.live.spool import Spool, open_spool
 from apps.ops.metrics import observe
 from inference import events as ev
-from inference.assessment import Answer, Language
+from inference.assessment import Answer
 from inference.nlp.score import assess
 from inference.session import AnswerOutcome
 from inference.transcription import heard_before, join_texts, words_lost
@@ -37,7 +36,6 @@ class _Left:
 
     turn: Turn
     past: Sequence[ev.Event]
-    language: Language
 
     @property
     def ended(self) -> ev.TurnEnded | None:
@@ -81,13 +79,15 @@ def interview_expired(interview_id: int, beat: int | None = None) -> bool:
 
 
 def _closed(seat: Seat) -> bool:
-    interview = Interview.objects.select_related("organisation", "candidate").get(pk=seat.interview_id)
+    interview = Interview.objects.select_related("organisation", "candidate", "template").get(
+        pk=seat.interview_id
+    )
     turn = interview.turns.filter(status=Turn.Status.OPEN).select_related("question").first()
     if turn is None:
         return expiry_record(seat=seat)
     state = live_state(interview_id=interview.pk, after_eid=interview.last_eid)
     past = state.of_turn(turn.number) if state is not None else ()
-    left = _Left(turn, past, cast(Language, interview.language))
+    left = _Left(turn, past)
     return _turn_closed(_place(interview, seat), left)
 
 
@@ -151,14 +151,15 @@ def _outcome(left: _Left, spool: Spool) -> AnswerOutcome:
 
 def _answer(left: _Left, spool: Spool) -> Answer:
     turn, heard = left.turn, heard_before(left.past)
+    text = join_texts([*(h.transcript.text for h in heard), left.typed])
     return Answer(
         question=question_spec(
             planned_question(turn.question),
             text=turn.question_text,
             follow_up=turn.kind == Turn.Kind.FOLLOW_UP,
-            language=left.language,
+            language=answer_language(turn.interview, text),
         ),
-        text=join_texts([*(h.transcript.text for h in heard), left.typed]),
+        text=text,
         words=tuple(word for h in heard for word in h.transcript.words),
         speech_s=sum(h.voice_end_s - h.start_s for h in heard) if heard else None,
         low_confidence=bool(spool.lost)

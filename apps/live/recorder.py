@@ -168,6 +168,7 @@ def _heard(heard: HeardUtterance) -> HeardRow:
         end_s=heard.end_s,
         confidence=transcript.confidence,
         low_confidence=transcript.low_confidence,
+        raw_text=transcript.raw,
     )
 
 

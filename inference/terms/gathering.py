@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from inference.terms.lexicon import is_ordinary, names
+from inference.terms.lexicon import is_ordinary, is_word, names
 
 MOST_TERMS = 32
 MOST_TOKENS = 100  # of the recogniser's prompt
@@ -35,11 +35,11 @@ def _names_in(text: str) -> Iterator[str]:
 
 
 def _is_name(word: str, *, starts: bool) -> bool:
-    """Written like one (gRPC, SQL, p95, C++), or no ordinary word; a sentence's first capital tells nothing."""
+    """Written like one (gRPC, SQL, p95, C++), or no ordinary word; sentences begin with a capital anyway."""
     if len(word) < 2:
         return False
     inner = any(char.isupper() or char.isdigit() or char in "+#" for char in word[1:])
-    known = word.lower() in names() and not starts and word[0].isupper()
+    known = word.lower() in names() and word[0].isupper() and not (starts and is_word(word))
     return inner or known or (word[0].isupper() and not starts and not is_ordinary(word))
 
 

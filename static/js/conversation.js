@@ -13,7 +13,7 @@ export class Conversation {
     this.spoke = false;
     /** @type {any} the open turn as the last welcome told it */
     this.resumed = {};
-    this.words = new Transcript(part("words"), language);
+    this.words = new Transcript(part("words"));
     this.earlier = new EarlierAnswers(language);
     this.timer = new AnswerTimer(part("time-left"), (left) => say("time_left", { left }));
   }

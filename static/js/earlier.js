@@ -1,6 +1,5 @@
 // Answers that are over, kept below the question so that nothing said disappears. Sound that comes late changes them.
 import { part, say } from "./catalog.js";
-import { jointOf } from "./transcript.js";
 
 /** @typedef {{value: number, grade: string}} Mark */
 
@@ -40,7 +39,7 @@ export class EarlierAnswers {
   words(turn) {
     const item = this.items.get(turn);
     if (!item) return;
-    const words = item.utterances.text(jointOf(this.language));
+    const words = item.utterances.text;
     item.words.textContent = words || say("no_words");
     if (words) item.words.lang = this.language;
     else item.words.removeAttribute("lang");

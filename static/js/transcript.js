@@ -2,7 +2,8 @@
 import { say } from "./catalog.js";
 
 /**
- * @typedef {{text: string, start_s: number, end_s: number, confidence: number}} Word
+ * @typedef {{text: string, start_s: number, end_s: number, confidence: number, heard?: string}} Word
+ * @typedef {{text: string, unclear: boolean, heard: string}} Run `heard` is what it was corrected from
  * @typedef {{text: string, final: boolean, words: Word[], unclear: boolean, stable: number, startS: number}} Utterance
  * @typedef {{atS: number, seconds: number}} Missing sound that was lost on its way
  */
@@ -11,23 +12,25 @@ const UNCLEAR = 0.5;
 const TYPED = Number.MAX_SAFE_INTEGER; // after every utterance
 
 /**
- * Cut a text into runs that are clear or not, by finding each word in it in order.
+ * Cut a text into runs that are clear, unclear or corrected, by finding each word in it in order.
  * @param {string} text @param {Word[]} words
- * @returns {{text: string, unclear: boolean}[]}
+ * @returns {Run[]}
  */
 export function runs(text, words) {
-  /** @type {{text: string, unclear: boolean}[]} */
+  /** @type {Run[]} */
   const found = [];
   let at = 0;
   for (const word of words) {
     const spoken = word.text.trim();
     const start = spoken ? text.indexOf(spoken, at) : -1;
-    if (start < 0 || word.confidence >= UNCLEAR) continue;
-    if (start > at) found.push({ text: text.slice(at, start), unclear: false });
-    found.push({ text: spoken, unclear: true });
+    const heard = word.heard ?? "";
+    const unclear = word.confidence < UNCLEAR;
+    if (start < 0 || !(unclear || heard)) continue;
+    if (start > at) found.push({ text: text.slice(at, start), unclear: false, heard: "" });
+    found.push({ text: spoken, unclear, heard });
     at = start + spoken.length;
   }
-  if (at < text.length) found.push({ text: text.slice(at), unclear: false });
+  if (at < text.length) found.push({ text: text.slice(at), unclear: false, heard: "" });
   return found;
 }
 
@@ -85,23 +88,27 @@ export class Utterances {
     return [...found, ...missing];
   }
 
-  /** @param {string} joint between two utterances */
-  text(joint) {
-    return this.ordered.map((one) => ("text" in one ? one.text.trim() : lostWords(one))).filter(Boolean).join(joint);
+  get text() {
+    const parts = this.ordered.map((one) => ("text" in one ? one.text.trim() : lostWords(one)));
+    return parts.filter(Boolean).reduce((before, after) => before + joint(before, after) + after, "");
   }
 }
 
-/** @param {string} language of the interview */
-export function jointOf(language) {
-  return language.startsWith("zh") ? "" : " ";
+const WIDE = /[\u2e80-\u9fff\uff00-\uffef]/;
+
+/**
+ * Between two utterances: a space, but none between Chinese characters or marks.
+ * @param {string} before @param {string} after
+ */
+export function joint(before, after) {
+  return !before || (WIDE.test(before.at(-1) ?? "") && WIDE.test(after[0] ?? "")) ? "" : " ";
 }
 
 /** Shows the words of the question on the table. */
 export class Transcript {
-  /** @param {HTMLElement} box @param {string} language of the interview */
-  constructor(box, language) {
+  /** @param {HTMLElement} box */
+  constructor(box) {
     this.box = box;
-    this.joint = jointOf(language);
     this.utterances = new Utterances();
     this.placeholder = /** @type {HTMLElement} */ (box.querySelector(".words-placeholder"));
   }
@@ -115,7 +122,7 @@ export class Transcript {
   }
 
   get text() {
-    return this.utterances.text(this.joint);
+    return this.utterances.text;
   }
 
   render() {
@@ -124,8 +131,8 @@ export class Transcript {
     /** @type {Node[]} */
     const nodes = [];
     for (const one of this.utterances.ordered) {
-      if (nodes.length && this.joint) nodes.push(document.createTextNode(this.joint));
-      nodes.push(...("text" in one ? spans(one) : [span(lostWords(one), "missing")]));
+      const part = "text" in one ? spans(one) : [span(lostWords(one), "missing")];
+      nodes.push(document.createTextNode(joint(nodes.at(-1)?.textContent ?? "", part[0].textContent ?? "")), ...part);
     }
     this.placeholder.hidden = nodes.length > 0;
     this.box.replaceChildren(this.placeholder, ...nodes);
@@ -142,7 +149,17 @@ function lostWords({ seconds }) {
 function spans({ text, final, words, unclear, stable }) {
   if (!final) return [span(text.slice(0, stable), "settling"), span(text.slice(stable), "guess")];
   if (unclear) return [span(text, "unclear")];
-  return runs(text, words).map((run) => span(run.text, run.unclear ? "unclear" : "settled"));
+  return runs(text, words).map((run) => {
+    if (run.heard) return putRight(run);
+    return span(run.text, run.unclear ? "unclear" : "settled");
+  });
+}
+
+/** A name that was put right by its sound says what was heard. @param {Run} run @returns {HTMLElement} */
+function putRight({ text, heard }) {
+  const element = span(text, "put-right");
+  element.title = say("put_right_word", { heard });
+  return element;
 }
 
 /** @param {string} text @param {string} kind @returns {HTMLElement} */

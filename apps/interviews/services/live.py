@@ -28,7 +28,10 @@ _OF_AUDIO = (
 
 @dataclass(frozen=True, slots=True)
 class HeardRow:
-    """One utterance as stored. Words: {text, start_s, end_s, confidence}, on the answer's audio clock."""
+    """One utterance as stored. Words: {text, start_s, end_s, confidence, heard}, on the answer's audio clock.
+
+    `raw_text` is what the recogniser wrote, "" where that is `text`.
+    """
 
     number: int
     text: str
@@ -37,6 +40,7 @@ class HeardRow:
     end_s: float
     confidence: float
     low_confidence: bool
+    raw_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +224,7 @@ def _utterance(turn: Turn, heard: HeardRow) -> Utterance:
         number=heard.number,
         decode=Utterance.Decode.LIVE,
         text=heard.text,
+        raw_text=heard.raw_text,
         words=list(heard.words),
         start_s=heard.start_s,
         end_s=heard.end_s,
