@@ -23,10 +23,14 @@ class StablePrefix:
         if utterance != self._utterance:
             self._utterance, self._last = utterance, []
         found = list(_UNIT.finditer(text))
-        heard = [unit[0].lower() for unit in found]
+        heard = units(text)
         stable = _common_prefix(self._last, heard)
         self._last = heard
         return found[stable - 1].end() if stable else 0
+
+
+def units(text: str) -> list[str]:
+    return [unit.lower() for unit in _UNIT.findall(text)]
 
 
 def _common_prefix(first: list[str], second: list[str]) -> int:

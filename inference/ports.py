@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from inference.assessment import Answer, Assessment, Dimension, DimensionScore, Language, Word
 from inference.audio import AudioChunk
@@ -68,9 +68,9 @@ class Transcript:
 
     `confidence` is the mean word probability, 0-1. `low_confidence` is the engine's own verdict: a guard
     (repetition, truncation) still failed after the one retry, or the words are too unsure to build on.
-    `decode_s` is the time the engine worked, without waiting; `retried` says that it was tried twice. `untried`:
-    a second try could still help, there was no time for it. `raw` is what the engine wrote where `text` is
-    another.
+    `decode_s` is the time the engine worked, without waiting; `retried` says that it was tried twice.
+    `untried`: a second try could still help, there was no time for it. `raw` is what the engine wrote, where
+    `text` is another.
     """
 
     text: str
@@ -149,6 +149,18 @@ class Recognizer(Protocol):
         """
 
     async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class Queueing(Protocol):
+    """A recogniser that knows how much it has to do."""
+
+    @property
+    def busy(self) -> bool:
+        """Somebody waits, or it worked most of the time lately: no time for guesses. Cheap."""
+
+    def hasten(self, speech: Speech) -> None:
+        """This very value, if it still waits, goes with the finals."""
 
 
 @dataclass(frozen=True, slots=True)

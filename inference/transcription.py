@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from inference import events as ev
-from inference.agreement import StablePrefix
 from inference.assessment import Language, Word
 from inference.audio import MissingWhy
 from inference.endpointing import Utterance
+from inference.guessing import Guesser
 from inference.observe import Observe
-from inference.ports import EngineError, Priority, Recognizer, Speech, Transcript
+from inference.ports import EngineError, Priority, Queueing, Recognizer, Speech, Transcript
+from inference.repetition import old_again
 from inference.terms.correction import corrected
 
 logger = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ class Listening:
 @dataclass(slots=True)
 class _Decode:
     utterance: Utterance
+    speech: Speech
     task: asyncio.Task[None]
     closed: bool = False
     late: asyncio.TimerHandle | None = None
@@ -92,10 +94,7 @@ class Transcriber:
         self._language = listening.language or spoken_language(before)
         self._emit, self._observe, self._changed = emit, observe, changed
         self._decodes: dict[int, _Decode] = {}
-        self._stable = StablePrefix()
-        self._guess_text: dict[int, str] = {}
-        self._guessing: asyncio.Task[None] | None = None
-        self._next_guess: Utterance | None = None
+        self._guesser = Guesser(recognizer, self._speech, self._guessed, observe)
 
     @property
     def heard(self) -> tuple[HeardUtterance, ...]:
@@ -118,19 +117,18 @@ class Transcriber:
         """Whether every utterance that paused or ended has its words."""
         return all(decode.result is not None for decode in self._decodes.values())
 
+    def cut_with(self, cut: Callable[[float], None]) -> None:
+        """`cut` ends the open utterance at a time of the answer: a long one is cut where its words stand."""
+        self._guesser.cut = cut
+
     def guess(self, utterance: Utterance) -> None:
-        """Decode an utterance in progress, if none is being guessed; the latest one waiting wins."""
-        if self._guessing is not None and not self._guessing.done():
-            if self._next_guess is not None:
-                self._observe("guess_dropped", 1)
-            self._next_guess = utterance
-            return
-        self._guessing = asyncio.create_task(self._guess(utterance))
+        """Decode an utterance in progress, while there is time for it."""
+        self._guesser.guess(utterance)
 
     def pause(self, utterance: Utterance) -> None:
         """Decode eagerly; `close` takes the result over if nothing more is said."""
-        self._next_guess = None
-        self._start(utterance)
+        self._guesser.forget_next()
+        self._start(utterance, Priority.EAGER)
 
     def resume(self, number: int) -> None:
         """The speaker went on: the eager decode is worth nothing any more."""
@@ -144,11 +142,13 @@ class Transcriber:
         decode = self._decodes.get(utterance.number)
         if decode is None or decode.utterance != utterance:
             self.resume(utterance.number)
-            decode = self._start(utterance)
+            decode = self._start(utterance, Priority.FINAL)
         decode.closed = True
         if decode.result is not None:
-            self._emit_final(decode.result)
+            self._emit_closed(decode.result)
             return
+        if isinstance(self._recognizer, Queueing):
+            self._recognizer.hasten(decode.speech)
         loop = asyncio.get_running_loop()
         decode.late = loop.call_later(self._listening.late_s, self._emit_late, decode)
 
@@ -165,29 +165,48 @@ class Transcriber:
             decode.task.cancel()
             if decode.late is not None:
                 decode.late.cancel()
-        if self._guessing is not None:
-            self._guessing.cancel()
+        self._guesser.stop()
 
-    def _start(self, utterance: Utterance) -> _Decode:
-        decode = _Decode(utterance, asyncio.create_task(self._decode(utterance)))
-        self._decodes[utterance.number] = decode
+    def _start(self, utterance: Utterance, priority: Priority) -> _Decode:
+        speech = replace(self._speech(utterance), answer_within_s=self._listening.late_s)
+        task = asyncio.create_task(self._decode(utterance, speech, priority))
+        self._decodes[utterance.number] = decode = _Decode(utterance, speech, task)
         return decode
 
-    async def _decode(self, utterance: Utterance) -> None:
+    async def _decode(self, utterance: Utterance, speech: Speech, priority: Priority) -> None:
         asked = time.monotonic()
         lost = False
         try:
-            transcript = await self._recognizer.transcribe(self._speech(utterance), Priority.FINAL)
+            transcript = await self._recognizer.transcribe(speech, priority)
         except EngineError as exc:
             logger.warning("utterance not recognised: %s", exc)
             self._observe("fallback:asr_lost", 1)
             lost = True
-            transcript = Transcript(
-                self._guess_text.get(utterance.number, ""),
-                self._listening.language or "en",
-                low_confidence=True,
-            )
+            transcript = self._guess_at(utterance.number)
         self._observe("asr_s", time.monotonic() - asked)
+        await self._take(utterance, transcript, lost)
+        if transcript.untried:
+            await self._correct(utterance, speech, transcript)
+
+    async def _correct(self, utterance: Utterance, speech: Speech, first: Transcript) -> None:
+        """The doubted reading is out; a second one is asked for, behind all who still wait for theirs."""
+        self._observe("fallback:asr_untried", 1)
+        logger.info("turn %d utterance %d is read again", self._listening.turn, utterance.number)
+        speech = replace(speech, full_window=True, answer_within_s=None)
+        try:
+            second = await self._recognizer.transcribe(speech, Priority.CORRECTION)
+        except EngineError as exc:
+            logger.warning("an utterance stays unsure: %s", exc)
+            return
+        if not second.low_confidence or second.confidence > first.confidence:
+            self._observe("utterance_corrected", 1)
+            await self._take(utterance, second, lost=False)
+
+    async def _take(self, utterance: Utterance, transcript: Transcript, lost: bool) -> None:
+        earlier = [heard.transcript for heard in self.heard if heard.number < utterance.number]
+        if earlier and old_again(earlier[-1].raw or earlier[-1].text, transcript.text, utterance.voiced_s):
+            self._observe("asr_old_text", 1)
+            transcript = replace(transcript, text="", words=())
         transcript = await self._put_right(transcript)
         self._finish(utterance, on_answer_clock(transcript, utterance.start_s), lost)
 
@@ -209,28 +228,18 @@ class Transcriber:
         if decode.late is not None:
             decode.late.cancel()
         if decode.closed:
-            self._emit_final(decode.result)
+            self._emit_closed(decode.result)
         elif transcript.text:
             self._emit_partial(utterance.number, transcript.text, len(transcript.text))
         self._changed()
 
-    async def _guess(self, utterance: Utterance) -> None:
-        following: Utterance | None = utterance
-        while following is not None:
-            await self._guess_once(following)
-            following, self._next_guess = self._next_guess, None
+    def _guessed(self, number: int, text: str, stable_chars: int) -> None:
+        if number not in self._decodes:  # its final, or the decode at its pause, says it better
+            self._emit_partial(number, text, stable_chars)
 
-    async def _guess_once(self, utterance: Utterance) -> None:
-        try:
-            guess = await self._recognizer.transcribe(self._speech(utterance, words=False), Priority.PARTIAL)
-        except EngineError:
-            self._observe("guess_dropped", 1)
-            return
-        if utterance.number in self._decodes or not guess.text:
-            return  # its final, or the decode at its pause, says it better
-        stable = self._stable.feed(utterance.number, guess.text)
-        self._guess_text[utterance.number] = guess.text
-        self._emit_partial(utterance.number, guess.text, stable)
+    def _guess_at(self, number: int) -> Transcript:
+        """What is known of an utterance without a decode of its whole."""
+        return Transcript(self._guesser.text_of(number), self._language or "en", low_confidence=True)
 
     def _speech(self, utterance: Utterance, words: bool = True) -> Speech:
         return Speech(
@@ -254,9 +263,11 @@ class Transcriber:
         logger.warning(
             "final transcript late: turn %d utterance %d", self._listening.turn, decode.utterance.number
         )
-        guess = self._guess_text.get(decode.utterance.number, "")
-        transcript = Transcript(guess, self._listening.language or "en", low_confidence=True)
-        self._emit_final(_heard(decode.utterance, transcript), guessed=True)
+        self._emit_final(_heard(decode.utterance, self._guess_at(decode.utterance.number)), guessed=True)
+
+    def _emit_closed(self, heard: HeardUtterance) -> None:
+        self._emit_final(heard)
+        self._guesser.tell_rest(heard.number)
 
     def _emit_final(self, heard: HeardUtterance, *, guessed: bool = False) -> None:
         transcript = heard.transcript

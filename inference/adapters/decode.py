@@ -87,7 +87,7 @@ class Decoder:
         self._simplify: Any = None
 
     def decode(self, speech: Speech, chinese_full: bool = False) -> Transcript:
-        """Read the speech; if a guard doubts it, once more with the other window and no terms.
+        """Read the speech; if a guard doubts it, once more with the other window and no terms, if in time.
 
         `chinese_full` gives Chinese the 30 s window from the start.
         """
@@ -97,19 +97,22 @@ class Decoder:
             return Transcript("", speech.language or "en", decode_s=time.perf_counter() - began)
         if speech.voiced_s is None:
             speech = replace(speech, voiced_s=voiced_s(samples))
+        if (speech.voiced_s or 0.0) < guards.VOICE_MIN_S:
+            return Transcript("", speech.language or "en", decode_s=time.perf_counter() - began)
         plan = _first_plan(speech, chinese_full)
         reading = self._read(samples, speech, plan)
         if chinese_full and reading.seen.language == "zh" and plan.window_s < FULL_WINDOW_S:
             plan = replace(plan, window_s=FULL_WINDOW_S)
             reading = self._read(samples, speech, plan)
-        retried = reading.fault is not None
+        doubted, other_s = reading.fault is not None, _other_window_s(samples, plan)
+        retried = doubted and _in_time(speech, time.perf_counter() - began, other_s / plan.window_s)
         if retried:
-            reading = self._again(reading, samples, speech, plan)
+            reading = self._again(reading, samples, speech, other_s)
         transcript = self._transcript(reading, speech)
-        return replace(transcript, retried=retried, decode_s=time.perf_counter() - began)
+        took_s = time.perf_counter() - began
+        return replace(transcript, retried=retried, untried=doubted and not retried, decode_s=took_s)
 
-    def _again(self, first: _Reading, samples: Floats, speech: Speech, plan: _Plan) -> _Reading:
-        other = _cut_s(samples) if plan.window_s >= FULL_WINDOW_S else FULL_WINDOW_S
+    def _again(self, first: _Reading, samples: Floats, speech: Speech, other: float) -> _Reading:
         second = self._read(samples, speech, _Plan(other, ()))
         # A text that is merely short beats one that loops: it claims nothing that was not said.
         return (
@@ -206,8 +209,14 @@ class Decoder:
         return str(self._simplify.convert(text))
 
 
-def _cut_s(samples: Floats) -> float:
-    return min(FULL_WINDOW_S, max(MIN_WINDOW_S, samples.size / SAMPLE_RATE + MARGIN_S))
+def _other_window_s(samples: Floats, plan: _Plan) -> float:
+    cut_s = min(FULL_WINDOW_S, max(MIN_WINDOW_S, samples.size / SAMPLE_RATE + MARGIN_S))
+    return cut_s if plan.window_s >= FULL_WINDOW_S else FULL_WINDOW_S
+
+
+def _in_time(speech: Speech, first_s: float, ratio: float) -> bool:
+    """Whether a second try is likely to end in time: the encoder's work grows with the window."""
+    return speech.answer_within_s is None or first_s * (1 + ratio) <= speech.answer_within_s
 
 
 def _first_plan(speech: Speech, chinese_full: bool) -> _Plan:

@@ -10,8 +10,9 @@ import logging
 import time
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 
-from inference.adapters.waiting import Request, WaitingLine, require_speech
+from inference.adapters.waiting import Load, Request, WaitingLine, require_speech
 from inference.adapters.worker_process import DecodeError, LostError, WorkerProcess, decode_limit_s
 from inference.config import RecognizerConfig
 from inference.observe import Observe, ignore
@@ -23,6 +24,7 @@ MAX_WAITING = 64
 TRIES = 2
 FIRST_BACKOFF_S, LAST_BACKOFF_S = 1.0, 30.0
 END_S = 1.0
+BUSY_SHARE = 0.6  # of the last seconds: the rest is kept for who waits for his words
 
 
 class FasterWhisperRecognizer:
@@ -36,6 +38,7 @@ class FasterWhisperRecognizer:
         self._observe = observe
         self.counters: Counter[str] = Counter()
         self._line = WaitingLine(MAX_WAITING, self.counters)
+        self._load = Load()
         self._wake = asyncio.Event()
         self._settled = asyncio.Event()  # the first load succeeded or failed
         self._worker: WorkerProcess | None = None
@@ -54,6 +57,13 @@ class FasterWhisperRecognizer:
     @property
     def waiting(self) -> int:
         return len(self._line)
+
+    @property
+    def busy(self) -> bool:
+        return len(self._line) > 0 or self._load.share > BUSY_SHARE
+
+    def hasten(self, speech: Speech) -> None:
+        self._line.hasten(speech)
 
     async def start(self) -> None:
         """Load the model. Raises EngineUnavailable with one line that says what is wrong with it."""
@@ -169,11 +179,8 @@ class FasterWhisperRecognizer:
         if worker is None:
             return False
         try:
-            transcript = await worker.decode(
-                request.speech,
-                chinese_full=self._config.chinese_full_window and request.priority is not Priority.PARTIAL,
-                within_s=decode_limit_s(self._config, request.speech),
-            )
+            with self._load.work():
+                transcript = await self._decode(worker, request)
         except LostError as exc:
             await self._lose(str(exc))
             return False
@@ -183,9 +190,16 @@ class FasterWhisperRecognizer:
         self._observe("asr_decode_s", transcript.decode_s)
         if transcript.retried:
             self._count("window_retried")
+        if transcript.untried:
+            self._count("window_untried")
         if not request.answer.done():
             request.answer.set_result(transcript)
         return True
+
+    async def _decode(self, worker: WorkerProcess, request: Request) -> Transcript:
+        full = self._config.chinese_full_window and request.priority is not Priority.PARTIAL
+        limit_s = decode_limit_s(self._config, request.speech)
+        return await worker.decode(_with_time_left(request), chinese_full=full, within_s=limit_s)
 
     def _fail_waiting(self, exc: EngineUnavailable) -> None:
         while request := self._line.pop():
@@ -194,6 +208,17 @@ class FasterWhisperRecognizer:
     def _count(self, name: str) -> None:
         self.counters[name] += 1
         self._observe(f"asr_{name}", 1.0)
+
+
+def _with_time_left(request: Request) -> Speech:
+    """What of the caller's time the line has not used up; a guess is never tried twice."""
+    if request.priority is Priority.PARTIAL:
+        return replace(request.speech, answer_within_s=0.0)
+    within_s = request.speech.answer_within_s
+    if within_s is None:
+        return request.speech
+    left_s = within_s - (time.monotonic() - request.arrived_s)
+    return replace(request.speech, answer_within_s=max(0.0, left_s))
 
 
 def _refuse(request: Request, exc: EngineUnavailable) -> None:

@@ -19,17 +19,27 @@ LONGEST_LOOP = 12  # words or characters
 LOOP_LIMITS = {1: 5, 2: 4}
 LOOP_LIMIT = 3
 MIN_UNITS_A_SECOND: dict[Language, float] = {"en": 1.0, "zh": 2.0}
+VOICE_MIN_S = 0.15  # a shorter sound is a click
 NEAR_SILENCE_S = 0.4
+# Nobody says more than this in a second of voice, a few units beside: detectors miss soft syllables.
+MOST_UNITS_A_SECOND: dict[Language, float] = {"en": 10.0, "zh": 14.0}
+SPARE_UNITS = 5
 NO_SPEECH_LIMIT = 0.6
+ECHO_MIN_UNITS = 3
 
 Fault = Literal["repetition", "truncation", "token_limit", "echo"]
 
 _UNIT = re.compile(r"[㐀-鿿]|[^\W_㐀-鿿]+(?:['’][^\W_㐀-鿿]+)*")
 # What Whisper learned from subtitles and writes over noise. No answer begins with these ...
 _CREDITS = re.compile(
-    r"thanks?( you)?( so much| all)? for watching|(please )?(like and )?subscribe to (my|our|the) channel"
-    r"|(subtitles?|captions?|transcri(bed|ption)) by|.{0,12}amara\.org|字幕(由|提供|志愿者|制作)|请不吝点赞"
-    r"|明镜(需要|与点点)|谢谢(大家)?(的)?(观看|收看)",
+    r"thanks?( you)?( so much| all| very much)? for (watching|viewing)( |[.!]|$)"
+    r"|(please )?(like and )?subscribe to (my|our|the|this) channel|don't forget to (like|subscribe)"
+    r"|(i'll )?see you (guys )?in the next (video|one)"
+    r"|(subtitles?|captions?|transcri(bed|ption)|translated) by|.{0,12}amara\.org"
+    r"|[♪♫]|[\[(（【*]\s*(music|applause|laughter|音乐|掌声|笑声)"
+    r"|(中文)?字幕(由|提供|志愿者|制作|组|by|:|：)|请不吝点赞|.{0,4}(点赞|订阅)[,，、 ]*(订阅|转发|点赞)"
+    r"|明镜(需要|与点点)|(谢谢|感谢)(大家|您|你|你们)?(的)?(观看|收看|收听)"
+    r"|.{0,6}下(期|个)(视频|节目)?再(见|会)|(作词|作曲|编曲|词曲)[ :：]",
     re.IGNORECASE,
 )
 # ... and these are real answers, so they fall only where hardly any voice was heard.
@@ -44,10 +54,18 @@ _FILLINGS = (
     "so",
     "oh",
     "I'm not sure if I can do it",
+    "I'm sorry",
+    "yeah",
+    "hmm",
+    "uh",
+    "the",
     "谢谢",
     "谢谢大家",
     "好",
     "嗯",
+    "啊",
+    "哦",
+    "我",
 )
 
 
@@ -81,6 +99,8 @@ def invented(seen: Evidence) -> bool:
     """Text that Whisper is known to write where nobody speaks."""
     if _CREDITS.match(seen.text.strip()):
         return len(units(seen.text)) <= 20
+    if len(units(seen.text)) > SPARE_UNITS + seen.voiced_s * MOST_UNITS_A_SECOND[seen.language]:
+        return True
     unsure = seen.voiced_s < NEAR_SILENCE_S or seen.no_speech > NO_SPEECH_LIMIT
     return unsure and units(seen.text) in [units(filling) for filling in _FILLINGS]
 
@@ -109,6 +129,12 @@ def compresses(text: str) -> bool:
 
 
 def echoes(heard: list[str], terms: tuple[str, ...]) -> bool:
-    """The prompt came back as speech: most of the text is the list of terms in its own order."""
+    """The prompt came back as speech: the list of terms in its own order, or nothing but a run of it."""
     listed = units(" ".join(terms))
-    return len(terms) >= 2 and len(heard) >= len(listed) and heard[: len(listed)] == listed
+    if len(terms) < 2 or not heard:
+        return False
+    return heard[: len(listed)] == listed or (len(heard) >= ECHO_MIN_UNITS and _within(heard, listed))
+
+
+def _within(part: list[str], whole: list[str]) -> bool:
+    return any(whole[at : at + len(part)] == part for at in range(len(whole) - len(part) + 1))

@@ -21,6 +21,7 @@ from inference.ports import (
     EngineError,
     EngineUnavailable,
     Priority,
+    Queueing,
     Recognizer,
     Speech,
     Transcript,
@@ -44,6 +45,7 @@ class _Errand:
     tries: int = 0
     asked: set[Member | None] = field(default_factory=set)  # None: the local recogniser
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    local: Speech | None = None  # as the local recogniser was asked
     doubted: Transcript | None = None
     why: str = NOBODY
 
@@ -52,13 +54,13 @@ class _Errand:
         return self.request.answer.done()
 
     @property
-    def speech(self) -> Speech:
+    def question(self) -> tuple[Speech, Priority]:
         """With what is left of the caller's time."""
         speech, arrived_s = self.request.speech, self.request.arrived_s
         if speech.answer_within_s is None:
-            return speech
+            return speech, self.request.priority
         left_s = speech.answer_within_s - (time.monotonic() - arrived_s)
-        return replace(speech, answer_within_s=max(0.0, left_s))
+        return replace(speech, answer_within_s=max(0.0, left_s)), self.request.priority
 
     @property
     def may_go_on(self) -> bool:
@@ -102,6 +104,20 @@ class RecognizerPool:
         self._errands: dict[Request, _Errand] = {}
         self._starting: asyncio.Task[None] | None = None
         self._closed = False
+
+    @property
+    def busy(self) -> bool:
+        """Without a server the local recogniser tells."""
+        if any(member.well for member in self._members):
+            return len(self._line) > 0 or not any(member.free for member in self._members)
+        return isinstance(self._local, Queueing) and self._local.busy
+
+    def hasten(self, speech: Speech) -> None:
+        """In the pool's line, or in the local recogniser's if it went there."""
+        self._line.hasten(speech)
+        for errand in self._errands.values():
+            if errand.request.speech is speech and errand.local is not None:
+                self._hasten_local(errand.local)
 
     async def start(self) -> None:
         """Ask every server, and load the local model; wait for the latter only if no server answers."""
@@ -216,10 +232,9 @@ class RecognizerPool:
 
     async def _ask(self, errand: _Errand, member: Member | None) -> None:
         """Whatever happens, nobody is left waiting for an answer."""
-        engine = member.ask if member is not None else self._local_transcribe
         transcript = None
         try:
-            transcript = await engine(errand.speech, errand.request.priority)
+            transcript = await (self._ask_local(errand) if member is None else member.ask(*errand.question))
         except EngineBusy as exc:
             errand.why = str(exc)
             errand.asked.discard(member)  # it is well: there is no harm in asking it again
@@ -235,10 +250,15 @@ class RecognizerPool:
         else:
             self._failed(errand)
 
-    async def _local_transcribe(self, speech: Speech, priority: Priority) -> Transcript:
+    async def _ask_local(self, errand: _Errand) -> Transcript:
         if self._local is None:
             raise EngineUnavailable(NOBODY)
-        return await self._local.transcribe(speech, priority)
+        errand.local, priority = errand.question
+        return await self._local.transcribe(errand.local, priority)
+
+    def _hasten_local(self, speech: Speech) -> None:
+        if isinstance(self._local, Queueing):
+            self._local.hasten(speech)
 
     def _failed(self, errand: _Errand) -> None:
         if errand.over or errand.tasks:

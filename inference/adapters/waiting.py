@@ -1,18 +1,25 @@
-"""Requests that wait for one engine: by priority, then arrival, in bounded number. Knows no engine."""
+"""Requests that wait for one engine: by priority, then arrival, in bounded number; and how busy it is.
+
+Knows no engine.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import heapq
 import itertools
+import math
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from inference.audio import BYTES_PER_SAMPLE, duration_s
 from inference.ports import EngineBusy, Priority, RequestRejected, Speech, Transcript
 
 MAX_AUDIO_S = 30.0
+LOAD_OVER_S = 5.0
 
 
 @dataclass(eq=False, slots=True)
@@ -54,6 +61,15 @@ class WaitingLine:
             self._counters["given_up"] += 1
         return None
 
+    def hasten(self, speech: Speech) -> None:
+        """Who waits with this very value goes with the finals, by arrival."""
+        for at, (priority, arrival, request) in enumerate(self._heap):
+            if request.speech is speech and priority > Priority.FINAL:
+                request.priority = Priority.FINAL
+                self._heap[at] = (Priority.FINAL, arrival, request)
+                heapq.heapify(self._heap)
+                return
+
     def _forget_given_up(self) -> None:
         kept = [entry for entry in self._heap if not entry[2].given_up]
         self._counters["given_up"] += len(self._heap) - len(kept)
@@ -68,6 +84,34 @@ class WaitingLine:
         self._heap.remove(last)
         heapq.heapify(self._heap)
         last[2].answer.set_exception(EngineBusy("pushed out by a request that goes first"))
+
+
+class Load:
+    """Which part of the last seconds was work; older ones count less and less."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._at_s = clock, clock()
+        self._share, self._working = 0.0, False
+
+    @property
+    def share(self) -> float:
+        now = self._clock()
+        target = float(self._working)
+        self._share = target + (self._share - target) * math.exp((self._at_s - now) / LOAD_OVER_S)
+        self._at_s = now
+        return self._share
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        self._turn(working=True)
+        try:
+            yield
+        finally:
+            self._turn(working=False)
+
+    def _turn(self, *, working: bool) -> None:
+        _ = self.share  # what was, until here
+        self._working = working
 
 
 def require_speech(speech: Speech) -> None:

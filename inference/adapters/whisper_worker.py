@@ -56,7 +56,8 @@ def load(options: argparse.Namespace) -> Decoder:
 
     decoder = Decoder(options.model_dir, options.device, options.compute_type, options.threads)
     if options.warm_up:  # the first decode allocates and picks kernels: not in someone's first answer
-        decoder.decode(Speech(os.urandom(int(WARM_UP_S * SAMPLE_RATE) * 2), "en", voiced_s=0.0))
+        noise = os.urandom(int(WARM_UP_S * SAMPLE_RATE) * 2)
+        decoder.decode(Speech(noise, "en", voiced_s=1.0, answer_within_s=0.0))
     return decoder
 
 

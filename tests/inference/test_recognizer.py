@@ -221,7 +221,7 @@ async def test_a_hung_decode_is_killed_after_its_time_and_tried_again(model_dir:
 
 
 async def test_waiting_never_counts_against_a_request(model_dir: Path) -> None:
-    recognizer = FasterWhisperRecognizer(RecognizerConfig(model_dir, kill_after_s=2.0))
+    recognizer = FasterWhisperRecognizer(RecognizerConfig(model_dir, kill_after_s=4.0))
     await recognizer.start()
     short = Speech(seconds(clip("short_no").pcm, 0, 1.2), "en", with_words=False)
     heard = await asyncio.gather(*(recognizer.transcribe(short, FINAL) for _ in range(20)))

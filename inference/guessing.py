@@ -1,0 +1,120 @@
+"""Guesses at an utterance that is still being said: what of it stands, and where to cut one that is long.
+
+The first work to be left out when the recogniser is busy. Knows nothing of finals or events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from inference.agreement import StablePrefix
+from inference.assessment import Word
+from inference.cutting import CUT_AFTER_S, cut_at, quietest
+from inference.endpointing import Utterance
+from inference.observe import Observe
+from inference.ports import EngineError, Priority, Queueing, Recognizer, Speech, Transcript
+
+logger = logging.getLogger(__name__)
+
+
+class Guesser:
+    """One guess at a time; the latest utterance that waits wins. `tell` gets its number, text, stable length.
+
+    `cut` ends a long utterance at a time of the answer; None: nobody can.
+    """
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        speech: Callable[[Utterance, bool], Speech],
+        tell: Callable[[int, str, int], None],
+        observe: Observe,
+    ) -> None:
+        self.cut: Callable[[float], None] | None = None
+        self._recognizer, self._speech, self._tell, self._observe = recognizer, speech, tell, observe
+        self._stable = StablePrefix()
+        self._texts: dict[int, str] = {}
+        self._words: tuple[int, Sequence[Word]] = (0, ())  # of the last guess at a long utterance
+        self._cut = 0  # the utterance that was cut last
+        self._rest = ""  # the guess at what follows it
+        self._running: asyncio.Task[None] | None = None
+        self._next: Utterance | None = None
+        self._shed = False
+
+    def text_of(self, number: int) -> str:
+        """The last guess at this utterance."""
+        return self._texts.get(number, "")
+
+    def guess(self, utterance: Utterance) -> None:
+        if isinstance(self._recognizer, Queueing) and self._recognizer.busy:
+            self._leave_out()
+            return
+        if self._running is not None and not self._running.done():
+            if self._next is not None:
+                self._observe("guess_dropped", 1)
+            self._next = utterance
+            return
+        self._running = asyncio.create_task(self._guess(utterance))
+
+    def tell_rest(self, number: int) -> None:
+        """This utterance has its words: what was cut off behind them stays in sight until it is guessed."""
+        if self._cut == number and self._rest and not self.text_of(number + 1):
+            self._tell(number + 1, self._rest, 0)
+
+    def forget_next(self) -> None:
+        """The utterance pauses: what waits is older than what is decoded there."""
+        self._next = None
+
+    def stop(self) -> None:
+        if self._running is not None:
+            self._running.cancel()
+
+    def _leave_out(self) -> None:
+        self._observe("guess_shed", 1)
+        if not self._shed:
+            logger.info("the recogniser is busy: fewer guesses are shown in this answer")
+        self._shed = True
+
+    async def _guess(self, utterance: Utterance) -> None:
+        following: Utterance | None = utterance
+        while following is not None:
+            await self._guess_once(following)
+            following, self._next = self._next, None
+
+    async def _guess_once(self, utterance: Utterance) -> None:
+        speech = self._speech(utterance, _length_s(utterance) > CUT_AFTER_S)
+        try:
+            guess = await self._recognizer.transcribe(speech, Priority.PARTIAL)
+        except EngineError:
+            self._observe("guess_dropped", 1)
+            return
+        if guess.untried:
+            self._observe("guess_dropped", 1)  # a guard doubts it: the next one may be better
+            return
+        if not guess.text:
+            return
+        stable = self._stable.feed(utterance.number, guess.text)
+        self._texts[utterance.number] = guess.text
+        self._tell(utterance.number, guess.text, stable)
+        if speech.with_words:
+            self._shorten(utterance, guess)
+
+    def _shorten(self, utterance: Utterance, guess: Transcript) -> None:
+        """Cut what is long where it stands, so that the rest is decoded alone."""
+        number, before = self._words
+        self._words = utterance.number, guess.words
+        if self.cut is None or number != utterance.number or self._cut == number:
+            return
+        at_s = cut_at(before, guess.words, _length_s(utterance))
+        if at_s is not None:
+            self._cut = number
+            rest = [word.text for word in guess.words if word.start_s + word.end_s > 2 * at_s]
+            self._rest = ("" if guess.language == "zh" else " ").join(rest)
+            self._observe("utterance_cut", 1)
+            self.cut(utterance.start_s + quietest(utterance.pcm, at_s))
+
+
+def _length_s(utterance: Utterance) -> float:
+    return utterance.end_s - utterance.start_s
