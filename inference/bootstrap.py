@@ -15,7 +15,7 @@ from inference.config import LlmConfig, RecognizerConfig
 from inference.hearing import Ears
 from inference.nlp.score import assess, warm_up
 from inference.observe import Observe, ignore
-from inference.ports import Assessor, Engines, EngineUnavailable, Recognizer
+from inference.ports import Assessor, Engines, EngineUnavailable, Recognizer, TurnModel
 
 if TYPE_CHECKING:
     from inference.adapters.decode import WindowComparison
@@ -54,6 +54,7 @@ def build_engines(
         recognizer=_recognizer(recognizer, observe) if recognizer is not None and hears else None,
         llm=_assessor(llm, observe) if llm.urls else None,
         why_text="" if hears else problem or why_text,
+        turns=_turn_model(recognizer, observe) if recognizer is not None and hears else None,
     )
 
 
@@ -66,7 +67,7 @@ async def start_engines(engines: Engines) -> None:
 
 async def close_engines(engines: Engines) -> None:
     """End every engine; one that does not end in time is left behind and named."""
-    for engine in (engines.voice, engines.recognizer, engines.llm):
+    for engine in (engines.voice, engines.recognizer, engines.llm, engines.turns):
         if engine is None:
             continue
         try:
@@ -110,6 +111,20 @@ def _voice(recognizer: RecognizerConfig | None, observe: Observe) -> tuple[Ears 
     except EngineUnavailable as exc:
         logger.warning("speech is off: %s", exc)
         return None, str(exc)
+
+
+def _turn_model(config: RecognizerConfig, observe: Observe) -> TurnModel | None:
+    """Optional: without it, or with a file that does not load, the rules alone decide."""
+    if config.turn_model_dir is None:
+        return None
+    from inference.adapters.smart_turn import SmartTurn  # noqa: PLC0415
+
+    try:
+        return SmartTurn(config.turn_model_dir, observe)
+    except EngineUnavailable as exc:
+        logger.warning("turns are told by the rules alone: %s", exc)
+        observe("fallback:turn_model", 1)
+        return None
 
 
 def _recognizer(config: RecognizerConfig, observe: Observe) -> Recognizer:

@@ -70,6 +70,7 @@ class RecognizerConfig:
     # 30 s for Chinese finals: no better (CER 0.199 against 0.183 cut, 36 readings) at 3.4 times the CPU.
     chinese_full_window: bool = False
     remote: RemoteAsrConfig = field(default_factory=RemoteAsrConfig)
+    turn_model_dir: Path | None = None  # of Smart Turn, where it was fetched
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class AskedTurn:
     epoch: str = ""
     audio_s: float = 0.0
     audio_complete: bool = True
+    end_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,4 +221,5 @@ def _asked(turn: Turn, follow_up: str) -> AskedTurn:
         epoch=turn.epoch,
         audio_s=turn.audio_s,
         audio_complete=turn.audio_complete,
+        end_reason=turn.end_reason,
     )

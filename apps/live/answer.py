@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from apps.live.course import Step
 from apps.live.frames import Frame
@@ -20,6 +20,7 @@ from inference import events as ev
 from inference.assessment import Language
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk, MissingWhy
 from inference.observe import Observe
+from inference.pauses import OwnPauses
 from inference.ports import Engines
 from inference.session import AnswerBrief, AnswerOutcome, AnswerSession
 from inference.transcription import Missing, heard_before, missing_before
@@ -47,6 +48,7 @@ class AnswerSetting:
     any_language: bool = False
     chosen: Language | None = None
     subject: str = ""
+    own: OwnPauses = field(default_factory=OwnPauses)  # what the candidate's answers have told of them
 
 
 class LiveAnswer:
@@ -70,7 +72,7 @@ class LiveAnswer:
         self._past, self._log = past, log
         self._ended = next((event for event in past if isinstance(event, ev.TurnEnded)), None)
         self._brief = _brief(step, setting, past, self._ended)
-        self._session = AnswerSession(setting.engines, self._brief, observe=setting.observe)
+        self._session = AnswerSession(setting.engines, self._brief, observe=setting.observe, own=setting.own)
         self.intake = Intake(spool, tell, self, rate=setting.rate)
         self._over = asyncio.Event()  # the server has ended the turn
         self._skipped = False
@@ -169,6 +171,12 @@ class LiveAnswer:
 
     def thinking(self) -> None:
         self._session.thinking()
+
+    def here(self) -> None:
+        self._session.here()
+
+    def hold(self, held: bool) -> None:
+        self._session.hold(held)
 
     def answer_in_text(self, text: str) -> bool:
         """End the turn with a typed answer; nobody is told before `text_kept`. False when it was over."""

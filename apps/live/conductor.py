@@ -18,7 +18,7 @@ from apps.interviews.services.seats import InterviewGone
 from apps.live.answer import AnswerSetting, LiveAnswer
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.closing import recorded, recording_kept
-from apps.live.course import Step, next_step
+from apps.live.course import Step, next_step, unanswered
 from apps.live.eventlog import EventLog
 from apps.live.frames import FRAME_MS, Frame
 from apps.live.intake import MAX_ANSWER_S
@@ -29,7 +29,10 @@ from apps.live.messages import (
     Finish,
     FromPage,
     Gap,
+    GoOn,
     Hello,
+    Here,
+    Input,
     Reload,
     Skip,
     Snapshot,
@@ -52,6 +55,8 @@ logger = logging.getLogger(__name__)
 HEARTBEAT_MS = 5_000
 IDLE_MS = 30_000
 REMIND_EVERY_S = 1.0
+LEFT_ALONE = 2  # questions in a row that nobody answers: then nobody is asked another
+PAUSED_WITHIN_S = 1_800.0  # of nobody coming back: the interview ends with what there is
 
 
 class Conductor:
@@ -67,6 +72,10 @@ class Conductor:
         self._committed: dict[int, str] = {}
         self._reminded_at = 0.0
         self._finishing = False
+        self._held = False  # the candidate talks with a key held
+        self._unanswered = 0
+        self._next: Step | None = None  # not to be asked before somebody is there
+        self._somebody = asyncio.Event()
         self._ended = False
         self._missed: list[Outgoing] = []
 
@@ -84,7 +93,11 @@ class Conductor:
         self._choose_language(heard_in(state.events))
         step = next_step(state.course)
         announced: Sequence[ev.Event] = ()
-        if step is not None:
+        self._unanswered = unanswered(state.course)
+        begun = step is not None and any(turn.number == step.number for turn in state.course.asked)
+        if step is not None and self._is_left_alone and not begun:
+            self._next, announced = step, [ev.SessionPaused()]
+        elif step is not None:
             announced = await self._open(step, state)
             self._compare(hello)
         lost = hello.events_from > state.last_eid
@@ -142,11 +155,11 @@ class Conductor:
                 self._late.end(message)
             case End(answer=number) if number in self._committed:
                 self._tell(Committed(answer=number, sha256=self._committed[number]))
-            case Finish():
-                self._finish()
+            case Finish() | GoOn() | Input():
+                self._steer(message)
             case TextAnswer():
                 await self._take_text(message.answer, message.text.strip())
-            case End() | Skip() | Thinking():
+            case End() | Skip() | Thinking() | Here():
                 if self._answer is not None and message.answer == self._answer.number:
                     _to_answer(self._answer, message)
 
@@ -188,6 +201,7 @@ class Conductor:
 
     def _finish(self) -> None:
         self._finishing = True
+        self._somebody.set()
         if self._answer is None:
             return
         if self._answer.may_hold_speech:
@@ -195,19 +209,59 @@ class Conductor:
         else:
             self._answer.skip()
 
+    def _steer(self, message: Finish | GoOn | Input) -> None:
+        match message:
+            case Finish():
+                self._finish()
+            case GoOn():
+                self._somebody.set()
+            case Input():
+                self._hold(message.mode == "hold")
+
+    def _hold(self, held: bool) -> None:
+        self._held = held
+        if self._answer is not None:
+            self._answer.hold(held)
+
+    @property
+    def _is_left_alone(self) -> bool:
+        return self._unanswered >= LEFT_ALONE
+
     async def _conduct(self) -> None:
+        if (step := self._next) is not None:
+            await self._wait_for_somebody()
+            await self._ask(step)
         while (answer := self._answer) is not None:
             outcome = await answer.run()
             self._choose_language(outcome.utterances)
             await self._log.settle()
             step = await self._keep(answer, outcome)
+            self._unanswered = self._unanswered + 1 if outcome.end_reason == "no_answer" else 0
+            if step is not None and self._is_left_alone and not self._finishing:
+                self._somebody.clear()
+                self._tell(ev.SessionPaused())
+                await self._wait_for_somebody()
             if step is not None:
-                for event in await self._open(step):
-                    self._tell(event)
-                if self._finishing:  # said while there was no open turn to end
-                    self._finish()
+                await self._ask(step)
         if not self._ended:
             self._log.put(ev.SessionEnded(reason="completed"))
+
+    async def _ask(self, step: Step) -> None:
+        for event in await self._open(step):
+            self._tell(event)
+        if self._finishing:  # said while there was no open turn to end
+            self._finish()
+
+    async def _wait_for_somebody(self) -> None:
+        """Two questions met nobody: the next one is not wasted on an empty chair."""
+        try:
+            async with asyncio.timeout(PAUSED_WITHIN_S):
+                await self._somebody.wait()
+        except TimeoutError:
+            logger.info("interview left while it was paused")
+            self._setting.observe("left_paused", 1)
+            self._finishing = True
+        self._unanswered, self._next = 0, None
 
     async def _keep(self, answer: LiveAnswer, outcome: AnswerOutcome) -> Step | None:
         """Recording and rows; a complete answer is then let go, of another the rest may come late."""
@@ -250,6 +304,7 @@ class Conductor:
             await asyncio.to_thread(spool.close)
             raise
         answer.watch(self._sync)
+        answer.hold(self._held)
         self._answer = answer
         return announced
 
@@ -300,7 +355,7 @@ class Conductor:
         return await insist(event_append, seat=self._place.seat, events=events)
 
 
-def _to_answer(answer: LiveAnswer, message: End | Skip | Thinking) -> None:
+def _to_answer(answer: LiveAnswer, message: End | Skip | Thinking | Here) -> None:
     match message:
         case End():
             answer.end(message)
@@ -308,3 +363,5 @@ def _to_answer(answer: LiveAnswer, message: End | Skip | Thinking) -> None:
             answer.skip()
         case Thinking():
             answer.thinking()
+        case Here():
+            answer.here()

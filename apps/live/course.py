@@ -54,6 +54,16 @@ def next_step(course: Course) -> Step | None:
     return _step(course, following.id, last.number + 1 if last else 1, False, following.text)
 
 
+def unanswered(course: Course) -> int:
+    """How many questions in a row nobody answered, up to now."""
+    count = 0
+    for turn in reversed(course.asked):
+        if turn.end_reason != "no_answer":
+            break
+        count += 1
+    return count
+
+
 def _is_followed_up(course: Course, last: AskedTurn) -> bool:
     return (
         course.follow_ups

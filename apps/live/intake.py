@@ -24,7 +24,7 @@ from inference.audio import SAMPLE_RATE, AudioChunk, MissingWhy
 
 logger = logging.getLogger(__name__)
 
-MAX_ANSWER_S = 600
+MAX_ANSWER_S = 900  # of sound: the longest time limit, and five minutes of thought before the first word
 SLACK_S = 10.0  # frames already on their way when the longest answer was cut
 CONFLICTS = 3
 CATCH_UP = 4.0  # times real time

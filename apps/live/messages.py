@@ -108,6 +108,18 @@ class Thinking(_OfAnswer):
     type: Literal["thinking"]
 
 
+class Here(_OfAnswer):
+    """Somebody is there, to `turn.silent`: the silence is counted anew."""
+
+    type: Literal["here"]
+
+
+class GoOn(_FromPage):
+    """Somebody is there again, to `session.paused`: the next question may be put."""
+
+    type: Literal["go_on"]
+
+
 class TextAnswer(_OfAnswer):
     type: Literal["text_answer"]
     text: Storable = Field(min_length=1, max_length=MAX_TEXT_CHARS)
@@ -132,7 +144,7 @@ class PageHeartbeat(_FromPage):
 
 
 FromPage = Annotated[
-    Hello | End | Gap | Skip | Thinking | TextAnswer | Input | Finish | PageHeartbeat,
+    Hello | End | Gap | Skip | Thinking | Here | GoOn | TextAnswer | Input | Finish | PageHeartbeat,
     Field(discriminator="type"),
 ]
 _FROM_PAGE: TypeAdapter[FromPage] = TypeAdapter(FromPage)

@@ -8,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 
 from inference.config import LlmConfig, RecognizerConfig, RemoteAsrConfig
-from inference.models import ModelUnavailable, installed_speech
+from inference.models import ModelUnavailable, installed, installed_speech
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,7 @@ def recognizer_config(*, threads: int | None = None, nice: int = 0) -> Recognize
         device=settings.ASR_DEVICE,
         threads=threads or settings.ASR_THREADS,
         nice=nice,
+        turn_model_dir=installed("smart-turn", settings.MODELS_DIR),
         remote=RemoteAsrConfig(
             urls=settings.ASR_URLS,
             model=settings.ASR_REMOTE_MODEL,

@@ -97,6 +97,10 @@ class NearPage:
     async def say(self, **message: Any) -> None:
         await self._socket.send_to(text_data=json.dumps(message))
 
+    async def hears_nothing(self, for_s: float = 0.3) -> bool:
+        """Whether the server is silent for so long; a slow one is silent too."""
+        return bool(await self._socket.receive_nothing(timeout=for_s))
+
     async def until(self, kind: str) -> dict[str, Any]:
         async with asyncio.timeout(WITHIN_S):
             while True:

@@ -69,7 +69,7 @@ class ScriptedServer:
         turn = {**self.question, "elapsed_s": 0}
         return {
             "type": "welcome", "epoch": "e", "gen": 1, "answer": 1, "next": 0, "window": 100, "frame_ms": 100,
-            "hb_ms": 5000, "idle_ms": 30000, "max_answer_s": 600, "resume_token": "",
+            "hb_ms": 5000, "idle_ms": 30000, "max_answer_s": 900, "resume_token": "",
             "snapshot": {"status": "live", "mode": "voice", "turn": turn},
         }  # fmt: skip
 
