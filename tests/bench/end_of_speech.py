@@ -35,6 +35,7 @@ CLIPS = (
 )
 SPREAD_S = 1.5  # speakers do not begin in the same instant
 NEVER_S = TAIL_S
+MIN_ROUNDS = 2  # of several at once: each time others speak together
 
 
 @dataclass
@@ -109,7 +110,7 @@ async def end_of_speech(engines: Engines, sessions: Sequence[int], answers: int)
 
 async def _at(engines: Engines, number: int, answers: int, others: Sequence[Side]) -> Table:
     neighbours, marks = Neighbours(), list[Marks]()
-    for turn in range(-(-answers // number)):
+    for turn in range(max(MIN_ROUNDS if number > 1 else 1, -(-answers // number))):
         takes = takes_of(number, turn)
         say(f"B1: {number} at once, round {turn + 1}: {', '.join(take.recording.id for take in takes)}")
         marks += await asyncio.gather(*(_ours(engines, take) for take in takes))
