@@ -147,6 +147,7 @@ class Endpointer:
     def feed(self, run: AudioChunk, probabilities: Sequence[float]) -> list[Sound]:
         """Windows that follow each other, with the probability of speech in each."""
         sounds: list[Sound] = [*self._gap(run.start)]
+        heard: list[Sound] = []
         self._next_start = run.start + len(probabilities) * WINDOW_SAMPLES
         if not self._flags:
             self._start = run.start
@@ -160,8 +161,8 @@ class Endpointer:
             if heard:
                 sounds += heard
                 sounds.append(self._clock(self._end_s))
-        if not sounds or not isinstance(sounds[-1], Heard):
-            sounds.append(self._clock(self._next_start / SAMPLE_RATE))
+        if not heard:
+            sounds.append(self._clock(self._end_s))
         if not self._open:
             self._forget(len(self._flags) - self._ring_windows)
         return sounds

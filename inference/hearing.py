@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 
-from inference.audio import SAMPLE_RATE, WINDOW_BYTES, AudioChunk, Cutter
-from inference.endpointing import Endpointer, Heard, Missed, Sound
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, WINDOW_BYTES, AudioChunk, Cutter
+from inference.endpointing import Endpointer, Guess, Heard, Missed, Sound
 from inference.observe import Observe, ignore
 from inference.ports import EngineUnavailable, Listener, VoiceModel
 
@@ -24,6 +24,7 @@ TICK_S = 0.012  # what arrives within it is heard together
 RUN_WINDOWS = 8  # of one stream in one turn: who is behind does not hold the others up
 RUN_BYTES = RUN_WINDOWS * WINDOW_BYTES
 BATCH = 64  # streams a score call; longer ones gain nothing
+LATE_S = 1.0  # who waits to be heard for longer is no live stream
 BEHIND_S = 120.0  # a rebuild after a restart pushes faster than real time
 WAITING_CHUNKS = 12_000  # holes have no samples and are bounded by their number
 HEARD_WITHIN_S = 60.0  # of the close; two minutes of audio of each of two hundred streams take longer alone
@@ -86,7 +87,7 @@ class Hearing:
 
     @property
     def behind_s(self) -> float:
-        return self._samples / SAMPLE_RATE
+        return self._samples / SAMPLE_RATE + self._cutter.held_bytes / BYTES_PER_SAMPLE / SAMPLE_RATE
 
     def take(self) -> tuple[AudioChunk | None, bool]:
         """The next run, or the hole in its place; and whether more is left. The thread's, under the lock."""
@@ -182,7 +183,8 @@ class Ears:
             if not self._closed:
                 self._run()
                 return
-        self._turn()
+        while self._turn():
+            pass
 
     async def aclose(self) -> None:
         with self.lock:
@@ -243,7 +245,7 @@ class Ears:
         turns: dict[Hearing, _Turn] = {}
         late = 0
         for hearing in list(self._ready):
-            if hearing.behind_s > 1.0:
+            if hearing.behind_s > LATE_S:
                 late += 1
                 if late > BATCH:
                     continue
@@ -305,6 +307,8 @@ def _endpoint(hearing: Hearing, turn: _Turn) -> None:
             )
         elif piece is not None and turn.scores:
             turn.sounds = hearing.endpointer.feed(_scored(piece, len(turn.scores)), turn.scores)
+            if hearing.behind_s > LATE_S:  # what waits says it better, and holds less memory
+                turn.sounds = [sound for sound in turn.sounds if not isinstance(sound, Guess)]
         if not hearing.deaf and turn.error is None:
             turn.sounds += hearing.splits()
             turn.sounds += hearing.endpointer.finish() if turn.last else []

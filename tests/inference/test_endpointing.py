@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,6 +51,20 @@ def hear(
     ears = Endpointer(config, guess_every_s)
     sounds = [sound for w, p in zip(audio, probabilities, strict=True) for sound in ears.feed(w, [p])]
     return sounds + ears.finish()
+
+
+def hear_in_runs(probabilities: list[float], lengths: Iterable[int], config: Endpointing) -> list[Sound]:
+    """As `hear`, in runs of these lengths, again and again."""
+    audio, ears, at = windows(len(probabilities) * WINDOW_S), Endpointer(config), 0
+    sounds: list[Sound] = []
+    for length in cycle(lengths):
+        run = audio[at : at + length]
+        if not run:
+            return [*sounds, *ears.finish()]
+        joined = AudioChunk(run[0].start, b"".join(window.pcm for window in run))
+        sounds += ears.feed(joined, probabilities[at : at + length])
+        at += length
+    raise AssertionError
 
 
 def without_clock(sounds: list[Sound]) -> list[Sound]:
@@ -231,3 +245,71 @@ def test_whatever_is_said_utterances_keep_order_never_overlap_and_begin_once(
         assert later.number == earlier.number + 1
     cuts = sum(s.reason == "cut" for s in sounds if isinstance(s, UtteranceEnded))
     assert sum(isinstance(s, Onset) for s in sounds) + cuts == len(pieces)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from([SPEECH, SILENCE, BETWEEN]), st.integers(1, 40)), max_size=40),
+    st.lists(st.integers(1, 8), min_size=1, max_size=6),
+)
+def test_in_runs_the_same_is_heard_as_window_by_window(
+    runs: list[tuple[float, int]], lengths: list[int]
+) -> None:
+    probabilities = [p for p, count in runs for _ in range(count)]
+    config = Endpointing(max_utterance_s=4.0)
+    single, joined = hear(probabilities, config), hear_in_runs(probabilities, lengths, config)
+    assert without_clock(joined) == without_clock(single)
+    clocks = [sound for sound in joined if isinstance(sound, Heard)]
+    assert set(clocks) <= {sound for sound in single if isinstance(sound, Heard)}
+    assert clocks[-1:] == [sound for sound in single if isinstance(sound, Heard)][-1:]
+
+
+def test_the_clock_goes_once_a_run_and_after_every_other_sound() -> None:
+    probabilities = script((SILENCE, 1.024), (SPEECH, 0.512), (SILENCE, 1.024))
+    sounds = hear_in_runs(probabilities, [8], CONFIG)
+    assert names(sounds) == ["Onset", "Guess", "Pause", "UtteranceEnded"]
+    clocks = [sound.at_s for sound in sounds if isinstance(sound, Heard)]
+    assert clocks == sorted(set(clocks))
+    assert {round(8 * n * WINDOW_S, 3) for n in range(1, 11)} <= {round(at_s, 3) for at_s in clocks}
+    assert len(clocks) <= 10 + 4
+    assert all(isinstance(after, Heard) for sound, after in pairwise(sounds) if not isinstance(sound, Heard))
+
+
+def cut_at(at_s: float, *parts: tuple[float, float]) -> list[Sound]:
+    """Ask for a cut when all of it was heard, then say a little more."""
+    probabilities = script(*parts)
+    audio, ears = windows(len(probabilities) * WINDOW_S), Endpointer(CONFIG, 99.0)
+    sounds = [sound for w, p in zip(audio, probabilities, strict=True) for sound in ears.feed(w, [p])]
+    return [*sounds, *ears.cut(at_s), *ears.finish()]
+
+
+def test_a_cut_that_is_asked_for_splits_the_open_utterance_at_the_nearest_window() -> None:
+    sounds = cut_at(5.0, (SPEECH, 9.6))
+    reasons = [sound.reason for sound in sounds if isinstance(sound, UtteranceEnded)]
+    assert reasons == ["cut", "finish"]
+    before, after = ended(sounds)
+    assert abs(before.end_s - 5.0) <= WINDOW_S / 2
+    assert (after.start_s, after.number) == (before.end_s, before.number + 1)
+    assert before.pcm + after.pcm == b"".join(w.pcm for w in windows(9.6))
+
+
+def test_a_cut_in_a_pause_after_the_end_or_without_voice_on_both_sides_changes_nothing() -> None:
+    for at_s, parts in (
+        (1.0, [(SPEECH, 2), (SILENCE, 0.3)]),
+        (1.0, [(SPEECH, 2), (SILENCE, 2)]),
+        (0.0, [(SPEECH, 2)]),
+        (9.0, [(SPEECH, 2)]),
+        (2.02, [(SPEECH, 2.016), (SILENCE, 0.064)]),
+        (1.1, [(SILENCE, 2), (SPEECH, 1)]),
+    ):
+        reasons = [sound.reason for sound in cut_at(at_s, *parts) if isinstance(sound, UtteranceEnded)]
+        assert len(reasons) == 1
+        assert reasons[0] != "cut"
+
+
+def test_what_is_held_while_nobody_speaks_is_no_more_than_the_preroll() -> None:
+    ears = Endpointer(CONFIG)
+    for window in windows(60):
+        ears.feed(window, [SILENCE])
+    held_s = len(ears._pcm) / 2 / SAMPLE_RATE
+    assert held_s <= CONFIG.onset_s + CONFIG.preroll_s + WINDOW_S
