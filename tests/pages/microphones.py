@@ -29,8 +29,3 @@ def speech_at(rate: int) -> Samples:
         pcm = np.frombuffer(file.readframes(file.getnframes()), "<i2") / 32_768
         at = np.arange(round(len(pcm) * rate / file.getframerate())) * file.getframerate() / rate
     return np.interp(at, np.arange(len(pcm)), pcm)
-
-
-def noise(seconds: float, rate: int) -> Samples:
-    """A quiet room: something arrives, and it is no voice."""
-    return np.random.default_rng(4).normal(0, 0.003, round(seconds * rate))
