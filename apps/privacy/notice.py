@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 
-VERSION_DATE = "2026-11-30"
+VERSION_DATE = "2026-12-01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,8 @@ _EN = (
     Section(
         "What the AI does",
         (
-            "Speech recognition on this organisation's server turns your answer into text.",
+            "Speech recognition turns your answer into text, on a server that this organisation runs or "
+            "has chosen.",
             "A set of published rules, and where the organisation has added one, a language model, "
             "scores the text from 0 to 10, names one weakness and asks a follow-up question.",
             "Every score is shown with the words of yours that led to it.",
@@ -107,7 +108,7 @@ _ZH = (
     Section(
         "AI 做什么",
         (
-            "本组织服务器上的语音识别把你的回答转成文字。",
+            "语音识别把你的回答转成文字，所用的服务器由本组织运行或选定。",
             "一套公开的规则，以及组织可能接入的语言模型，会给这段文字打 0 到 10 分，"
             "指出一个最值得改进的地方，并追问一个问题。",
             "每个分数都会附上你自己的原话作为依据。",

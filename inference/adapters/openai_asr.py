@@ -17,6 +17,7 @@ from typing import Final, Literal
 
 import httpx2
 
+from inference.adapters import guards
 from inference.adapters.asr_reply import Asked, ReplyInvalid, transcript_of
 from inference.adapters.loudness import samples_of, silent, voiced_s
 from inference.adapters.waiting import require_speech
@@ -189,11 +190,13 @@ def _headers(config: RemoteAsrConfig) -> dict[str, str]:
 
 
 def _asked(speech: Speech) -> Asked | None:
-    """None where nothing can be heard. A second try of the same audio goes without the terms."""
+    """None where nobody speaks. A second try of the same audio goes without the terms."""
     samples = samples_of(speech.pcm)
     if silent(samples):
         return None
     voice_s = voiced_s(samples) if speech.voiced_s is None else speech.voiced_s
+    if voice_s < guards.VOICE_MIN_S:
+        return None
     terms = speech.terms if voice_s >= TERMS_MIN_VOICED_S and not speech.full_window else ()
     return Asked(speech, voice_s, terms)
 

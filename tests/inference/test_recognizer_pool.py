@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,9 +26,11 @@ from tests.inference.spoken import clip
 
 WITHIN_S = 60.0
 SPEECH = Speech(clip("short_no").pcm, "en")
+LONGER = Speech(clip("off_topic").pcm, "en")
 LOCAL = "No, said the local one."
 BROKEN: Script = whole("500 Internal Server Error")
 LOOP = said("I went to the lake. " * 6, words=None)
+LAKE = "My whole family went to the lake last summer."
 FINAL, EAGER, PARTIAL, ANALYSIS = Priority.FINAL, Priority.EAGER, Priority.PARTIAL, Priority.ANALYSIS
 
 
@@ -54,8 +57,13 @@ async def pool(
         await made.aclose()
 
 
-async def text(made: RecognizerPool, priority: Priority = FINAL, within_s: float | None = None) -> str:
-    speech = Speech(SPEECH.pcm, "en", answer_within_s=within_s)
+async def text(
+    made: RecognizerPool,
+    priority: Priority = FINAL,
+    within_s: float | None = None,
+    speech: Speech = SPEECH,
+) -> str:
+    speech = replace(speech, answer_within_s=within_s)
     async with asyncio.timeout(WITHIN_S):
         return (await made.transcribe(speech, priority)).text
 
@@ -107,6 +115,71 @@ async def test_who_waits_is_asked_for_by_priority() -> None:
         server.gate.set()
         await asyncio.gather(running, *waiting)
     assert order == [ANALYSIS, FINAL, EAGER, PARTIAL, ANALYSIS]
+
+
+async def test_who_is_hastened_goes_with_the_finals() -> None:
+    order: list[str] = []
+
+    async def ask(name: str, priority: Priority, speech: Speech) -> None:
+        await made.transcribe(speech, priority)
+        order.append(name)
+
+    async with speech_server(said("yes")) as server, pool(server, at_once=1) as made:
+        server.gate.clear()
+        running = asyncio.create_task(ask("running", FINAL, SPEECH))
+        await until(lambda: server.active == 1)
+        mine = replace(SPEECH)
+        waiting = [
+            asyncio.create_task(ask("first", EAGER, SPEECH)),
+            asyncio.create_task(ask("mine", EAGER, mine)),
+        ]
+        await asyncio.sleep(0.01)
+        made.hasten(mine)
+        server.gate.set()
+        await asyncio.gather(running, *waiting)
+    assert order == ["running", "mine", "first"]
+
+
+async def test_also_in_the_line_of_the_local_one() -> None:
+    class Local(ScriptedRecognizer):
+        busy = True
+
+        def __init__(self) -> None:
+            super().__init__(LOCAL)
+            self.may_answer = asyncio.Event()
+            self.given: list[Speech] = []
+            self.hastened: list[Speech] = []
+
+        async def transcribe(self, speech: Speech, priority: Priority) -> Transcript:
+            self.given.append(speech)
+            await self.may_answer.wait()
+            return await super().transcribe(speech, priority)
+
+        def hasten(self, speech: Speech) -> None:
+            self.hastened.append(speech)
+
+    local = Local()
+    async with speech_server(BROKEN) as server, pool(server, local=local) as made:
+        assert not made.busy
+        mine = replace(SPEECH, answer_within_s=WITHIN_S)
+        asked = asyncio.create_task(made.transcribe(mine, EAGER))
+        await until(lambda: bool(local.given))
+        made.hasten(mine)
+        made.hasten(replace(mine))
+        local.may_answer.set()
+        await asked
+        assert made.busy  # no server is well: the local one tells
+    assert [id(one) for one in local.hastened] == [id(one) for one in local.given]
+
+
+async def test_a_pool_without_a_free_place_has_no_time_for_guesses() -> None:
+    async with speech_server([Ending.HANG]) as server, pool(server, at_once=1) as made:
+        assert not made.busy
+        hangs = asyncio.create_task(text(made))
+        await until(lambda: server.active == 1)
+        assert made.busy
+        hangs.cancel()
+        await until(lambda: not made.busy)
 
 
 @pytest.mark.parametrize(
@@ -272,19 +345,19 @@ async def test_audio_that_a_server_rejects_is_asked_of_the_next_and_it_stays_in_
 
 async def test_a_doubted_reading_is_tried_elsewhere_and_the_better_one_is_given() -> None:
     counts = Counter[str]()
-    async with speech_server(LOOP) as loops, speech_server(said("yes")) as good:
+    async with speech_server(LOOP) as loops, speech_server(said(LAKE)) as good:
         async with pool(loops, good, counts=counts) as made:
-            assert await text(made, within_s=WITHIN_S) == "yes"
+            assert "whole family" in await text(made, within_s=WITHIN_S, speech=LONGER)
             assert counts["fallback:asr_doubted"] == 1
         async with pool(loops) as made:
-            alone = await made.transcribe(SPEECH, FINAL)
+            alone = await made.transcribe(LONGER, FINAL)
     assert (alone.low_confidence, alone.untried) == (True, True)
 
 
 async def test_a_doubted_reading_goes_out_when_the_time_is_short() -> None:
     local = ScriptedRecognizer(LOCAL, delay_s=WITHIN_S)
     async with speech_server(LOOP) as loops, pool(loops, local=local) as made:
-        assert "lake" in await text(made, within_s=0.5)
+        assert "lake" in await text(made, within_s=0.5, speech=LONGER)
 
 
 async def test_whoever_is_confused_leaves_nobody_waiting() -> None:
@@ -339,7 +412,7 @@ async def test_no_word_address_or_key_reaches_a_log_line(caplog: pytest.LogCaptu
     looping = said("canaryword lake " * 12, words=None)
     async with speech_server(bad) as first, speech_server(looping) as second:
         async with pool(first, second, local=ScriptedRecognizer(LOCAL), api_key="canarykey") as made:
-            assert await text(made) == LOCAL
+            assert await text(made, speech=LONGER) == LOCAL
         assert "asked of another" in caplog.text
         for told in ("canary", str(first.port), str(second.port)):
             assert told not in "".join(record.getMessage() for record in caplog.records)
