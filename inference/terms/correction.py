@@ -21,11 +21,13 @@ from inference.terms.lexicon import is_joining, is_ordinary, is_word
 UNSURE_BELOW = 0.5
 NEARLY_SURE = 0.9
 # How alike a span must sound, by what speaks against the span being right as it is.
-ALIKE_STRANGE_UNSURE, ALIKE_STRANGE, ALIKE_ORDINARY_UNSURE, ALIKE_SHORT = 0.62, 0.78, 0.9, 0.9
+ALIKE_STRANGE_UNSURE, ALIKE_STRANGE, ALIKE_ORDINARY, ALIKE_SHORT = 0.62, 0.78, 0.9, 0.9
+ALIKE_LOAN = 0.85  # a foreign name written in Chinese characters
 SHORT_WEIGHT, LEAST_WEIGHT = 3.0, 2.0
 LONGEST_SPAN = 4  # words
+A_GUESS_BELOW = 0.25  # the whole text: what the recogniser writes over noise
 LONGEST_LOAN = 5  # characters that write a foreign name by its sound
-_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9+#]*(?:[-.'’/][A-Za-z0-9+#]+)*")
+_TOKEN = re.compile(r"[^\W_㐀-鿿](?:[^\W_㐀-鿿]|[+#])*(?:[-.'’/](?:[^\W_㐀-鿿]|[+#])+)*")
 _APART = re.compile(r"[ \-]+")  # what may lie between the words of one name
 
 
@@ -90,7 +92,7 @@ def _letters(text: str) -> str:
 
 
 def _fixed(transcript: Transcript, terms: tuple[_Term, ...]) -> Transcript:
-    if not terms:
+    if not terms or transcript.confidence < A_GUESS_BELOW:
         return transcript
     heard = _Heard(transcript)
     changes = _chosen(heard, terms)
@@ -232,10 +234,12 @@ def _misheard(heard: _Heard, terms: Sequence[_Term]) -> Iterator[_Change]:
         unsure = heard.confidence(start, end) < UNSURE_BELOW
         if not strange and not unsure:
             continue
-        said = sounds.sound(heard.text[start:end])
+        written = heard.text[start:end]
+        needed = _needed(strange, unsure, spelt_out=written.isupper())
+        said, doubtful = sounds.sound(written), strange and unsure
         for term in terms:
             alike = _alike(said, term)
-            if alike >= _needed(term, strange, unsure):
+            if alike >= needed and (term.weight >= SHORT_WEIGHT or (alike >= ALIKE_SHORT and doubtful)):
                 yield _Change(start, end, term.text, alike)
 
 
@@ -246,11 +250,9 @@ def _alike(said: str, term: _Term) -> float:
     return min(0.99, sounds.likeness(said, term.sound))
 
 
-def _needed(term: _Term, strange: bool, unsure: bool) -> float:
-    if not strange:
-        return ALIKE_ORDINARY_UNSURE
-    if term.weight < SHORT_WEIGHT:
-        return ALIKE_SHORT
+def _needed(strange: bool, unsure: bool, *, spelt_out: bool) -> float:
+    if not strange or (spelt_out and not unsure):
+        return ALIKE_ORDINARY
     return ALIKE_STRANGE_UNSURE if unsure else ALIKE_STRANGE
 
 
@@ -282,8 +284,9 @@ def _loans(heard: _Heard, term: _Term) -> Iterator[_Change]:
         for start, end in _runs(heard.text, length):
             if heard.confidence(start, end) >= UNSURE_BELOW:
                 continue
-            alike = _alike(sounds.sound(pinyin.in_latin(heard.text[start:end])), term)
-            if alike >= ALIKE_STRANGE:
+            syllables = pinyin.in_latin(heard.text[start:end])
+            alike = _alike("".join(map(sounds.sound, syllables)), term)
+            if alike >= ALIKE_LOAN:
                 yield _Change(start, end, term.text, alike)
 
 

@@ -13,6 +13,7 @@ _ENDINGS = (
     *(("ing", ("", "e")), ("ly", ("",)), ("ers", ("", "e")), ("er", ("", "e"))),
 )
 _SHORTEST_STEM = 3
+_DOUBLING = frozenset(("es", "ed", "ing", "er", "ers"))  # quizzes, running
 # What joins words: no name begins or ends with one of these.
 _JOINING = re.compile(
     "an?|the|and|or|but|so|if|of|to|in|on|at|by|for|with|from|as|into|over|than|that|which|who|is|are|was|were|"
@@ -49,7 +50,7 @@ def names() -> frozenset[str]:
 
 def _is_english(word: str) -> bool:
     known = _words()
-    return word in known or any(stem in known for stem in _stems(word))
+    return word in known or any(_is_english(stem) for stem in _stems(word))
 
 
 def _stems(word: str) -> list[str]:
@@ -59,7 +60,7 @@ def _stems(word: str) -> list[str]:
         if not word.endswith(ending) or len(stem) < _SHORTEST_STEM:
             continue
         stems += [stem + letter for letter in instead]
-        if len(stem) > _SHORTEST_STEM and stem[-1] == stem[-2]:
+        if ending in _DOUBLING and len(stem) > _SHORTEST_STEM and stem[-1] == stem[-2]:
             stems.append(stem[:-1])
     return stems
 

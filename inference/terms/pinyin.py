@@ -34,15 +34,10 @@ def like_sound(one: str, other: str) -> bool:
     return 2 * same >= len(one) and _paired(one, other, lambda a, b: bool(_blurred(a) & _blurred(b)))
 
 
-def in_latin(chars: str) -> str:
-    """Roughly the letters that an English ear would write for them; "" when a character is not known."""
-    spelt = []
-    for char in chars:
-        syllable = min(readings(char), default="")
-        if not syllable:
-            return ""
-        spelt.append(_as_english(syllable))
-    return "".join(spelt)
+def in_latin(chars: str) -> tuple[str, ...]:
+    """Roughly what an English ear would write for each; nothing when a character is not known."""
+    syllables = [min(readings(char), default="") for char in chars]
+    return tuple(map(_as_english, syllables)) if all(syllables) else ()
 
 
 def _paired(one: str, other: str, alike: Callable[[str, str], bool]) -> bool:

@@ -23,7 +23,7 @@ _SPELT = tuple(
         (r"ph", "f"),
         (r"gh(?=t|$)", ""),
         (r"th", "t"),
-        (r"dg(?=[eiy])", "j"),
+        (r"dg(?=[eiy])|dj", "j"),
         (r"ck|q", "k"),
         (r"c(?=[eiy])", "s"),
         (r"c", "k"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ import pytest
 from inference.assessment import Word
 from inference.ports import Transcript
 from inference.terms.correction import corrected
+from inference.terms.gathering import MOST_TERMS
+from inference.terms.lexicon import names
 from tests.inference.spoken import clip
 
 HEARD = [json.loads(line) for line in Path(__file__).with_name("heard.jsonl").read_text("utf-8").splitlines()]
@@ -45,7 +48,7 @@ STRANGERS = {  # terms of other questions: none of the recorded speakers says on
 
 def transcript(row: dict[str, Any]) -> Transcript:
     words = tuple(Word(text, at, at + 0.5, sure) for at, (text, sure) in enumerate(row["words"]))
-    return Transcript(row["text"], row["language"], words, 0.9)
+    return Transcript(row["text"], row["language"], words, fmean(sure for _, sure in row["words"]))
 
 
 def said(*words: tuple[str, float], language: Any = "en", glue: str = " ") -> Transcript:
@@ -77,6 +80,14 @@ def test_the_terms_of_other_questions_change_no_recorded_answer(terms: tuple[str
     assert changed == []
 
 
+def test_no_known_name_is_found_in_an_answer_that_is_not_about_it() -> None:
+    known = sorted(names())
+    others = [transcript(row) for row in HEARD if row["clip"] != "jargon"]
+    for first in range(0, len(known), MOST_TERMS):
+        terms = tuple(known[first : first + MOST_TERMS])
+        assert all(corrected(heard, terms).text.rstrip("。") == heard.text for heard in others)
+
+
 def test_the_jargon_changes_no_answer_that_is_not_about_it() -> None:
     others = [row for row in HEARD if row["clip"] != "jargon"]
     assert all(corrected(transcript(row), JARGON).text.rstrip("。") == row["text"] for row in others)
@@ -90,6 +101,11 @@ def test_a_word_that_the_language_knows_and_that_was_surely_heard_stays(word: st
     assert corrected(heard, (term,)) == heard
 
 
+def test_a_strange_word_that_sounds_like_a_term_is_put_right_however_sure() -> None:
+    assert corrected(said(("riddies,", 0.9)), ("Redis",)).text == "Redis,"
+    assert corrected(said(("Jango", 0.9)), ("Django",)).text == "Django"
+
+
 def test_an_english_word_stays_in_its_case_unless_it_was_hardly_heard() -> None:
     assert corrected(said(("fresh", 0.9), ("celery", 0.9)), ("Celery",)).text == "fresh celery"
     unsure = corrected(said(("fresh", 0.9), ("celery", 0.2)), ("Celery",))
@@ -99,6 +115,16 @@ def test_an_english_word_stays_in_its_case_unless_it_was_hardly_heard() -> None:
 
 def test_a_common_term_never_takes_the_sentence_s_capital() -> None:
     assert corrected(said(("Index", 0.3), ("first", 0.9)), ("index",)).text == "Index first"
+
+
+def test_a_text_that_is_all_a_guess_gets_no_names() -> None:
+    guess = Transcript("riddies", "en", (Word("riddies", 0.0, 1.0, 0.2),), 0.2)
+    assert corrected(guess, ("Redis",)) == guess
+
+
+def test_letters_spelt_out_are_heard_one_by_one() -> None:
+    assert corrected(said(("GURPC", 0.6)), ("gRPC",)).text == "gRPC"
+    assert corrected(said(("SMZ", 0.9)), ("SNS",)).text == "SMZ"
 
 
 def test_two_letters_are_too_little_to_tell_a_name_by() -> None:
