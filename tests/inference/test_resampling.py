@@ -14,12 +14,14 @@ RATES = (8_000, 44_100, 48_000)
 
 def tone(rate: int, hz: float, seconds: float = 1.0) -> bytes:
     samples = 9_000 * np.sin(2 * pi * hz * np.arange(round(rate * seconds)) / rate)
-    return np.rint(samples).astype("<i2").tobytes()
+    pcm: bytes = np.rint(samples).astype("<i2").tobytes()
+    return pcm
 
 
 def in_pieces(pcm: bytes, rate: int, sizes: tuple[int, ...]) -> list[bytes]:
     """Resampled in pieces of these many samples, over and over."""
-    stream, at, out = resampler(rate), 0, []
+    stream, at = resampler(rate), 0
+    out: list[bytes] = []
     while at < len(pcm):
         size = 2 * sizes[len(out) % len(sizes)]
         piece, stream = stream.after(pcm[at : at + size])

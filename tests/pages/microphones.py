@@ -28,4 +28,5 @@ def speech_at(rate: int) -> Samples:
     with wave.open(str(SPEECH)) as file:
         pcm = np.frombuffer(file.readframes(file.getnframes()), "<i2") / 32_768
         at = np.arange(round(len(pcm) * rate / file.getframerate())) * file.getframerate() / rate
-    return np.interp(at, np.arange(len(pcm)), pcm)
+    heard: Samples = np.interp(at, np.arange(len(pcm)), pcm)
+    return heard
