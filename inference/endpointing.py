@@ -313,5 +313,5 @@ def _until(utterance: Utterance, at_s: float) -> Utterance:
 
 
 def _energy(pcm: memoryview) -> int:
-    """Sum of squares of the samples. Only used at a forced cut, some 190 windows: a few milliseconds."""
-    return sum(sample * sample for sample in array("h", bytes(pcm)))
+    """Sum of squares of every fourth sample. Only used at a forced cut, some 190 windows: 2 ms."""
+    return sum(sample * sample for sample in array("h", bytes(pcm))[::4])

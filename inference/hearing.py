@@ -25,8 +25,7 @@ RUN_WINDOWS = 8  # of one stream in one turn: who is behind does not hold the ot
 RUN_BYTES = RUN_WINDOWS * WINDOW_BYTES
 BATCH = 64  # streams a score call; longer ones gain nothing
 LATE_S = 1.0  # who waits to be heard for longer is no live stream
-BEHIND_S = 120.0  # a rebuild after a restart pushes faster than real time
-WAITING_CHUNKS = 12_000  # holes have no samples and are bounded by their number
+WAITING_CHUNKS = 1_200  # two minutes at 100 ms; a replay pushes longer ones, faster than real time
 HEARD_WITHIN_S = 60.0  # of the close; two minutes of audio of each of two hundred streams take longer alone
 AHEAD_S = 10.0  # a recording is pushed so far ahead of what was heard
 CLOSE_WAIT_S = 2.0
@@ -63,7 +62,7 @@ class Hearing:
                 return
             self._waiting.append(chunk)
             self._samples += chunk.samples
-            while self._samples > BEHIND_S * SAMPLE_RATE or len(self._waiting) > WAITING_CHUNKS:
+            if len(self._waiting) > WAITING_CHUNKS:
                 self._samples -= self._waiting.popleft().samples
                 self.dropped += 1
         self._ears.wake(self)

@@ -44,7 +44,7 @@ from inference.turn_taking import floor_for
 
 logger = logging.getLogger(__name__)
 
-EARLY_CHUNKS = 12_000  # pushed before `run`: what a restart's rebuild brings
+EARLY_CHUNKS = 1_200  # pushed before `run`: what a restart brings, in chunks of two seconds
 EVENTS = 4_000
 
 
