@@ -1,4 +1,4 @@
-"""A speech server over a real socket that answers, waits and fails as a script says.
+"""A speech server over a real socket that answers, waits and fails as a script says, and pools over such.
 
 A script is a list of steps for one request: bytes to send, seconds to wait, or an ending. `answers` has what
 is sent for the nth request; the last one serves all further ones. Silence is answered with no text, so that
@@ -12,13 +12,19 @@ import io
 import json
 import re
 import wave
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from inference.adapters.fakes import ScriptedRecognizer
+from inference.adapters.openai_asr import OpenAiRecognizer
+from inference.adapters.recognizer_pool import RecognizerPool
+from inference.config import RemoteAsrConfig
 from tests.inference.llm.scripted_server import Ending, Script, whole
 
+WITHIN_S = 60.0
 FIELD = re.compile(
     rb'name="([^"]+)"(?:; filename="[^"]*")?\r\n(?:Content-Type: [^\r]*\r\n)?\r\n', re.IGNORECASE
 )
@@ -163,3 +169,26 @@ def said(text: str, **more: object) -> Script:
 def after(wait_s: float, script: Script) -> Script:
     steps: Sequence[Any] = [wait_s, *script]
     return steps
+
+
+@asynccontextmanager
+async def pool(
+    *servers: SpeechServer | str,
+    local: ScriptedRecognizer | None = None,
+    counts: Counter[str] | None = None,
+    **config: Any,
+) -> AsyncIterator[RecognizerPool]:
+    """A pool whose sick servers stay so unless a test gives them a shorter rest."""
+    urls = tuple(server if isinstance(server, str) else server.url for server in servers)
+    limits = {"total_s": WITHIN_S, "connect_s": WITHIN_S, "first_rest_s": 10 * WITHIN_S} | config
+    built = RemoteAsrConfig(urls, **limits)
+    seen = Counter[str]() if counts is None else counts
+
+    def observe(name: str, _: float) -> None:
+        seen.update([name])
+
+    made = RecognizerPool([OpenAiRecognizer(url, built, observe) for url in urls], local, built, observe)
+    try:
+        yield made
+    finally:
+        await made.aclose()

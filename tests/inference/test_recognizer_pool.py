@@ -6,25 +6,21 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from inference.adapters.fakes import ScriptedRecognizer
-from inference.adapters.openai_asr import OpenAiRecognizer
 from inference.adapters.recognizer_pool import RecognizerPool
 from inference.bootstrap import build_engines, close_engines
 from inference.config import LlmConfig, RecognizerConfig, RemoteAsrConfig
 from inference.ports import EngineUnavailable, Priority, Speech, Transcript
-from tests.inference.asr_server import SpeechServer, after, said, speech_server
+from tests.inference.asr_server import WITHIN_S, after, pool, said, speech_server
 from tests.inference.llm.scripted_server import Ending, Script, whole
 from tests.inference.llm.support import unused_port
 from tests.inference.spoken import clip
 
-WITHIN_S = 60.0
 SPEECH = Speech(clip("short_no").pcm, "en")
 LONGER = Speech(clip("off_topic").pcm, "en")
 LOCAL = "No, said the local one."
@@ -32,29 +28,6 @@ BROKEN: Script = whole("500 Internal Server Error")
 LOOP = said("I went to the lake. " * 6, words=None)
 LAKE = "My whole family went to the lake last summer."
 FINAL, EAGER, PARTIAL, ANALYSIS = Priority.FINAL, Priority.EAGER, Priority.PARTIAL, Priority.ANALYSIS
-
-
-@asynccontextmanager
-async def pool(
-    *servers: SpeechServer | str,
-    local: ScriptedRecognizer | None = None,
-    counts: Counter[str] | None = None,
-    **config: Any,
-) -> AsyncIterator[RecognizerPool]:
-    """A pool whose sick servers stay so unless a test gives them a shorter rest."""
-    urls = tuple(server if isinstance(server, str) else server.url for server in servers)
-    limits = {"total_s": WITHIN_S, "connect_s": WITHIN_S, "first_rest_s": 10 * WITHIN_S} | config
-    built = RemoteAsrConfig(urls, **limits)
-    seen = Counter[str]() if counts is None else counts
-
-    def observe(name: str, _: float) -> None:
-        seen.update([name])
-
-    made = RecognizerPool([OpenAiRecognizer(url, built, observe) for url in urls], local, built, observe)
-    try:
-        yield made
-    finally:
-        await made.aclose()
 
 
 async def text(
