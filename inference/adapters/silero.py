@@ -25,13 +25,24 @@ MODEL_FILE = Path(__file__).with_name("silero_vad_v6_streams.onnx")
 CONTEXT_SAMPLES = 64  # the model hears the end of the window before
 STATE_SIZE = 128
 H, C = CONTEXT_SAMPLES, CONTEXT_SAMPLES + STATE_SIZE  # where its parts begin in what is remembered
+# After long quiet the LSTM hears the next word up to 0.5 s late (measured, 20-60 s): it begins anew.
+QUIET_BELOW, QUIET_WINDOWS = 0.35, 94
 
 
 @dataclass(eq=False, slots=True)
 class _State:
-    """What the model remembers of one stream, in one row: the context, then `h` and `c` of its LSTM."""
+    """What the model remembers of one stream, in one row: the context, then `h` and `c` of its LSTM.
+
+    `quiet` counts windows without voice.
+    """
 
     row: Floats
+    quiet: int = 0
+
+    def rest(self, score: float) -> None:
+        self.quiet = self.quiet + 1 if score < QUIET_BELOW else 0
+        if self.quiet >= QUIET_WINDOWS:
+            self.row[H:], self.quiet = 0.0, 0
 
 
 class SileroModel:
@@ -71,6 +82,8 @@ class SileroModel:
         h, c = (np.ascontiguousarray(before[None, :, at : at + STATE_SIZE]) for at in (H, C))
         scores, h, c = self._session.run(None, {"input": heard, "h": h, "c": c})
         after = np.concatenate([heard[:, -CONTEXT_SAMPLES:], h[0], c[0]], axis=1)
-        for state, row in zip(remembered, after, strict=True):
+        told = cast("list[float]", scores.reshape(-1).tolist())
+        for state, row, score in zip(remembered, after, told, strict=True):
             state.row = row.copy()  # a view would keep the whole batch
-        return cast("list[float]", scores.reshape(-1).tolist())
+            state.rest(score)
+        return told

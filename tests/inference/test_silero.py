@@ -70,6 +70,11 @@ async def test_the_first_syllable_is_inside_the_utterance(ears: Ears) -> None:
     assert utterance.pcm == pcm[round(utterance.start_s * 32_000) :][: len(utterance.pcm)]
 
 
+async def test_the_first_syllable_is_heard_after_a_minute_of_silence_too(ears: Ears) -> None:
+    (utterance,) = ended(await hear(ears, bytes(60 * 32_000) + clip("short_no").pcm))
+    assert utterance.start_s <= 60.0
+
+
 async def test_many_streams_at_once_hear_the_same_as_each_alone(ears: Ears) -> None:
     spoken = [clip(name).pcm for name in ("short_no", "injection", "off_topic", "keyboard", "noisy")] * 3
     alone = [await hear(ears, pcm) for pcm in spoken[:5]]
