@@ -22,6 +22,7 @@ from inference.ports import Engines
 from tests.live.stack import WITHIN_S, Person
 
 HOST = "testserver"
+TYPED_ONLY = Engines(None, None, None, why_text="no speech model in this test")
 
 
 class Statements:
@@ -57,8 +58,8 @@ def database_threads(monkeypatch: pytest.MonkeyPatch, statements: Statements) ->
 class NearPage:
     """One socket to the application itself, without a server."""
 
-    def __init__(self, person: Person) -> None:
-        room = EngineRoom(lambda: Engines(None, None, None, why_text="no speech model in this test"))
+    def __init__(self, person: Person, engines: Engines = TYPED_ONLY) -> None:
+        room = EngineRoom(lambda: engines)
         headers = [
             (b"origin", f"http://{HOST}".encode()),
             (b"host", HOST.encode()),
@@ -100,6 +101,9 @@ class NearPage:
     async def hears_nothing(self, for_s: float = 0.3) -> bool:
         """Whether the server is silent for so long; a slow one is silent too."""
         return bool(await self._socket.receive_nothing(timeout=for_s))
+
+    async def send(self, frame: bytes) -> None:
+        await self._socket.send_to(bytes_data=frame)
 
     async def until(self, kind: str) -> dict[str, Any]:
         async with asyncio.timeout(WITHIN_S):
