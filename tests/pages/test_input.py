@@ -110,6 +110,59 @@ async def test_nobody_is_asked_twice_within_one_question(page: Page) -> None:
     assert 348 <= second <= 351
 
 
+TROUBLE = """
+const strip = document.body.appendChild(Object.assign(document.createElement("div"), { id: "strip" }));
+const told = [], uplink = { unsaved: 0, gap: () => told.push("gap") };
+const page = {
+  facts: { link: "live", turn: "open", problem: null }, frameMs: 100,
+  microphone: { label: "USB", running: true }, answering: { uplink }, show: () => {}, textRefused: () => told.push("refused"),
+  strip: (key, actions = {}) => told.push([key, page.facts.device, ...Object.keys(actions)]),
+};
+const trouble = new m.SoundTrouble(page);
+const quiet = (frames) => { for (let at = 0; at < frames; at += 1) trouble.captured(0.1); };
+try {
+"""
+
+
+async def troubles(page: Page, body: str) -> list[Any]:
+    """What is told to the candidate, each with the device's name and what can be done."""
+    told: list[Any] = await run(
+        page, "trouble", TROUBLE + body + "return told; } finally { strip.remove(); }"
+    )
+    return told
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_each_trouble_with_the_sound_says_what_can_be_done(page: Page) -> None:
+    body = """
+        trouble.told("rate_mismatch"); trouble.told("too_late");
+        trouble.microphone("ended", "USB"); trouble.microphone("silent", "USB");
+        trouble.loud(true, "USB");
+    """
+    assert await troubles(page, body) == [
+        ["problem_rate_mismatch", "USB", "reload", "type_instead"],
+        "refused",
+        ["problem_too_late", "USB"],
+        "gap",
+        ["microphone_ended", "USB", "turn_on", "type_instead"],
+        ["microphone_silent", "USB", "type_instead"],
+        ["sound_loud", "USB", "type_instead"],
+    ]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_silence_counts_only_where_the_server_would_have_heard_a_voice(page: Page) -> None:
+    body = """
+        quiet(90); page.facts.turn = "thinking"; quiet(50); page.facts.turn = "open";
+        page.facts.problem = "interrupted"; quiet(50); page.facts.problem = null;
+        page.facts.link = "offline"; quiet(1); page.facts.link = "live";
+        quiet(90); uplink.unsaved = 30; quiet(1); uplink.unsaved = 0;
+        quiet(90); strip.dataset.key = "text_mode"; quiet(20);
+        trouble.opened(); strip.dataset.key = ""; quiet(90); told.push("not yet"); quiet(200);
+    """
+    assert await troubles(page, body) == ["not yet", ["sound_unheard", "USB", "type_instead"]]
+
+
 async def test_a_clipped_microphone_is_named_and_the_interview_may_begin(site: str, tmp_path: Path) -> None:
     shouting = write(tmp_path / "loud.wav", speech_at(48_000) * 60, 48_000)
     async with chromium(*playing(shouting)) as browser, visitor(browser) as page:
