@@ -115,7 +115,8 @@ const strip = document.body.appendChild(Object.assign(document.createElement("di
 const told = [], uplink = { unsaved: 0, gap: () => told.push("gap") };
 const page = {
   facts: { link: "live", turn: "open", problem: null }, frameMs: 100,
-  microphone: { label: "USB", running: true }, answering: { uplink }, show: () => {}, textRefused: () => told.push("refused"),
+  microphone: { label: "USB", running: true }, answering: { uplink }, show: () => {},
+  textRefused: () => told.push("refused"),
   strip: (key, actions = {}) => told.push([key, page.facts.device, ...Object.keys(actions)]),
 };
 const trouble = new m.SoundTrouble(page);
