@@ -56,7 +56,7 @@ class Hearing:
         self._deadline: asyncio.TimerHandle | None = None
 
     def push(self, chunk: AudioChunk) -> None:
-        """Take audio or a hole. Never waits: two minutes behind, the oldest is dropped and counted."""
+        """Take audio or a hole. Never waits: when too much is waiting, the oldest is dropped and counted."""
         with self._ears.lock:
             if self._closed or self.stopped:
                 return

@@ -40,6 +40,9 @@ class LoudnessDetector(InlineEars):
     def __init__(self) -> None:
         super().__init__(Loudness())
 
+    async def aclose(self) -> None:
+        """The same one may be given to the next engines of a test."""
+
 
 class ScriptedRecognizer:
     """Gives the next line for each final, after `delay_s`; an exception in the script is raised.
