@@ -6,7 +6,15 @@ from django.utils.translation import gettext as _
 
 
 def live_text() -> dict[str, str]:
-    return _states() | _controls() | _feedback() | _questions() | _troubles() | microphone_problems()
+    return (
+        _states()
+        | _controls()
+        | _attendance()
+        | _feedback()
+        | _questions()
+        | _troubles()
+        | microphone_problems()
+    )
 
 
 def _states() -> dict[str, str]:
@@ -16,6 +24,9 @@ def _states() -> dict[str, str]:
         "state_listening": _("Listening"),
         "state_paused": _("Take your time"),
         "state_thinking": _("Take your time. I'm not counting the silence"),
+        "state_waiting": _("Paused"),
+        "state_hold": _("Hold Space or the button while you speak"),
+        "state_held": _("Listening while you hold"),
         "state_typing": _("Typing. The microphone is off"),
         "state_muted": _("Muted. Nothing is recorded"),
         "state_analysing": _("Analysing your answer…"),
@@ -31,6 +42,7 @@ def _states() -> dict[str, str]:
         "state_stopped": _("Stopped"),
         "state_ended": _("Finished"),
         "time_left": _("{left} left"),
+        "time_nearly_over": _("{left} left for this answer."),
     } | _safety()
 
 
@@ -61,6 +73,24 @@ def _controls() -> dict[str, str]:
         "turn_on": _("Turn the microphone on"),
         "see_report": _("See your report"),
         "your_microphone": _("your microphone"),
+    }
+
+
+def _attendance() -> dict[str, str]:
+    return {
+        "still_there": _("Are you still there?"),
+        "still_there_why": _(
+            "We haven't heard you for a while. Take the time you need, or just start speaking."
+        ),
+        "session_paused": _("The interview is paused"),
+        "session_paused_why": _(
+            "Two questions went by without an answer. They are not scored and do not count against you. "
+            "The next one waits until you are back."
+        ),
+        "attendance_here": _("I'm here"),
+        "attendance_skip": _("Skip this question"),
+        "attendance_go_on": _("Go on"),
+        "attendance_finish": _("Finish the interview"),
     }
 
 

@@ -9,6 +9,9 @@ const ANSWERING = ["open", "speaking", "paused", "thinking"];
  * @property {() => void} done
  * @property {() => void} think
  * @property {() => void} mute
+ * @property {() => void} holdMode talk with a key held, or freely
+ * @property {(down: boolean) => void} hold
+ * @property {() => boolean} holds whether Space is the key to hold
  * @property {() => void} type
  * @property {() => void} skip
  * @property {() => void} finish
@@ -23,12 +26,18 @@ export function bindControls(actions) {
   on("done", actions.done);
   on("think", actions.think);
   on("mute", actions.mute);
+  on("hold-mode", actions.holdMode);
   on("type", actions.type);
   on("skip", actions.skip);
   on("finish", () => /** @type {HTMLDialogElement} */ (part("finish-dialog")).showModal());
   on("finish-yes", actions.finish);
   on("sheet-toggle", actions.sheet);
   addEventListener("keydown", (event) => {
+    if (isHoldKey(event) && actions.holds()) {
+      event.preventDefault(); // nor does it scroll, or press the button it is on
+      if (!event.repeat) actions.hold(true);
+      return;
+    }
     // Ctrl or Cmd + Enter anywhere; Space only where it has no other meaning.
     const enter = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     const space = event.key === " " && event.target === document.body && !event.repeat && actions.spoke();
@@ -36,6 +45,16 @@ export function bindControls(actions) {
     event.preventDefault();
     actions.done();
   });
+  addEventListener("keyup", (event) => {
+    if (!isHoldKey(event) || !actions.holds()) return;
+    event.preventDefault();
+    actions.hold(false);
+  });
+}
+
+/** Space, where it has no other meaning. @param {KeyboardEvent} event */
+function isHoldKey(event) {
+  return event.key === " " && [document.body, part("hold"), part("main")].includes(/** @type {HTMLElement} */ (event.target));
 }
 
 /** @param {import("./status.js").Facts} facts @returns {boolean} this page has let go of the interview: what is pressed here reaches nobody */
@@ -53,18 +72,24 @@ export function showControls(facts) {
   const open = answering(facts);
   part("time-left").hidden = facts.typing;
   disable("done", !open);
-  disable("think", !open || facts.typing || !facts.microphone);
+  disable("think", !open || facts.typing || facts.hold || !facts.microphone);
+  disable("hold-mode", facts.typing || !facts.microphone);
+  disable("hold", !open || facts.typing || !facts.microphone);
+  part("mute").hidden = facts.hold;
+  part("hold").hidden = !facts.hold;
   disable("skip", !open);
   disable("mute", facts.typing || !facts.microphone);
   disable("type", stopped(facts));
   disable("finish", stopped(facts));
   press("mute", facts.muted);
+  press("hold-mode", facts.hold);
+  press("hold", facts.held);
   press("think", facts.turn === "thinking");
   press("type", facts.typing);
   part("done-label").textContent = say(facts.typing ? "send" : "done");
   part("mute-label").textContent = say(facts.muted ? "unmute" : "mute");
   part("type-label").textContent = say(facts.typing ? "speak_instead" : "type_instead");
-  part("microphone").classList.toggle("off", !facts.microphone || facts.muted || facts.typing);
+  part("microphone").classList.toggle("off", !facts.microphone || facts.muted || facts.typing || (facts.hold && !facts.held));
 }
 
 /**

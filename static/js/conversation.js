@@ -1,7 +1,7 @@
 // The question on the table, its words and its time, and the answers before it. Knows no socket and no microphone.
 import { part, say } from "./catalog.js";
 import { EarlierAnswers } from "./earlier.js";
-import { AnswerTimer } from "./timer.js";
+import { AnswerTimer, clock } from "./timer.js";
 import { Transcript } from "./transcript.js";
 
 export class Conversation {
@@ -51,6 +51,12 @@ export class Conversation {
     if (!question) return;
     if (resumed.turn === question.turn) timer.open(question.limit_s, resumed.recordedS, resumed.speaking);
     else timer.open(question.limit_s);
+  }
+
+  /** The time limit comes near. @param {number} leftS */
+  nearlyOver(leftS) {
+    this.timer.warn();
+    part("announcer").textContent = say("time_nearly_over", { left: clock(leftS) });
   }
 
   /** @param {number} turn @param {(utterances: import("./transcript.js").Utterances) => void} change */

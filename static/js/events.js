@@ -13,11 +13,15 @@ export function eventHandlers(page) {
     committed: ({ answer }) => uplink.committed(answer),
     "session.ready": ({ mode }) => page.mode(mode),
     "mode.changed": ({ mode }) => page.mode(mode),
-    "question.asked": (event) => page.asked(event),
+    "question.asked": (event) => {
+      page.attendance.over("session_paused");
+      page.asked(event);
+    },
     "answer.opened": ({ turn }) => page.opened(turn),
     "speech.started": current((event) => {
       conversation.spoke = true;
       facts.turn = "speaking";
+      page.attendance.over();
       page.trouble.heard();
       conversation.timer.speechStarted(event.at_s);
     }),
@@ -35,7 +39,12 @@ export function eventHandlers(page) {
     },
     "audio.missing": (event) => conversation.change(event.turn, (words) => words.lost(event)),
     "turn.paused": current(() => { if (facts.turn !== "thinking") facts.turn = "paused"; }),
-    "turn.resumed": current(() => { facts.turn = "speaking"; }),
+    "turn.resumed": current(() => {
+      facts.turn = "speaking";
+      page.attendance.over();
+    }),
+    "turn.silent": current(({ turn }) => page.attendance.silent(turn)),
+    "turn.time_left": current(({ left_s: leftS }) => conversation.nearlyOver(leftS)),
     "turn.ended": (event) => page.ended(event),
     "feedback.started": (event) => feedback.started(event),
     "feedback.score": (event) => {
@@ -51,6 +60,7 @@ export function eventHandlers(page) {
     "question.follow_up": (event) => feedback.followUp(event),
     "answer.corrected": (event) => conversation.corrected(event),
     "analysis.ready": () => {},
+    "session.paused": () => page.attendance.paused(),
     "session.ended": ({ reason }) => page.over(reason),
     problem: ({ code }) => page.trouble.told(code),
     reload: () => page.reload(),

@@ -1,11 +1,13 @@
 // The interview page: events from the server become words, feedback and state; keys and buttons become messages.
 // The server alone decides questions, time left and scores.
 import { Answering } from "./answering.js";
+import { Attendance } from "./attendance.js";
 import { part, readJson, say } from "./catalog.js";
 import { answering, bindControls, showControls, showStrip, stopped, stripKey } from "./controls.js";
 import { Conversation } from "./conversation.js";
 import { eventHandlers } from "./events.js";
 import { FeedbackPanel } from "./feedback.js";
+import { HoldToTalk } from "./hold.js";
 import { LevelMeter } from "./level.js";
 import { Microphone } from "./microphone.js";
 import { LiveSocket, socketAddress } from "./socket.js";
@@ -33,7 +35,7 @@ export class LivePage {
     /** @type {import("./status.js").Facts} */
     this.facts = {
       link: "connecting", problem: null, device: "", microphone: false, muted: false,
-      typing: false, full: false, kept: false, turn: "asking",
+      typing: false, full: false, kept: false, turn: "asking", hold: HoldToTalk.chosen(), held: false,
     };
     this.feedback = new FeedbackPanel((text) => { part("announcer").textContent = text; });
     this.conversation = new Conversation(
@@ -45,11 +47,13 @@ export class LivePage {
     this.wake = new WakeLock();
     this.microphone = new Microphone(page.worklet || "", {
       onFrame: (pcm, captureUs, flushed) => this.captured(pcm, captureUs, flushed),
-      onLevel: (level) => this.level.show(level),
+      onLevel: (level) => this.level.show(this.hold.shut ? 0 : level),
       onProblem: (problem, device) => this.trouble.microphone(problem, device),
       onLoud: (loud, device) => this.trouble.loud(loud, device),
     });
     this.trouble = new SoundTrouble(this);
+    this.hold = new HoldToTalk(this, part("hold"));
+    this.attendance = new Attendance(this);
     this.socket = new LiveSocket(
       {
         socketUrl: socketAddress(page.socket || ""), csrfToken: page.csrf || "", protocol: readJson("live-protocol"),
@@ -75,6 +79,9 @@ export class LivePage {
       done: () => this.done(),
       think: () => this.think(),
       mute: () => this.mute(),
+      holdMode: () => this.hold.use(!this.facts.hold),
+      hold: (down) => (down ? this.hold.press() : this.hold.release()),
+      holds: () => this.facts.hold && !this.facts.typing,
       type: () => this.type(!this.facts.typing),
       skip: () => this.skip(),
       finish: () => this.finishInterview(),
@@ -169,6 +176,7 @@ export class LivePage {
     const onServerS = (message.next * message.frame_ms) / 1000;
     if (turn) this.conversation.welcomed(turn, onServerS, turn.turn === uplink.answer ? this.recordedS : 0);
     await this.answering.welcome(message);
+    if (this.facts.hold) this.hold.tell();
     // What an earlier page left on the device counts too, as soon as it is found.
     if (turn?.turn === uplink.answer) this.conversation.welcomed(turn, onServerS, this.recordedS);
     this.show();
@@ -201,6 +209,7 @@ export class LivePage {
     this.answering.heard(turn);
     this.answering.finish(turn);
     if (turn !== this.conversation.turn) return;
+    this.attendance.over();
     this.facts.turn = "analysing";
     this.typing.ended(reason === "text" || reason === "skipped");
     if (reason !== "skipped" && !this.facts.typing) this.feedback.open(true); // the next box stays free
@@ -208,6 +217,7 @@ export class LivePage {
 
   /** @param {Uint8Array} pcm @param {number} captureUs @param {boolean} flushed */
   captured(pcm, captureUs, flushed) {
+    if (this.hold.shut) return;
     const { uplink } = this.answering;
     uplink.capture(pcm, captureUs, flushed);
     if (uplink.open) this.conversation.timer.captured(pcm.length / 2 / SAMPLES_PER_S);
@@ -244,7 +254,8 @@ export class LivePage {
     this.facts.typing = typing;
     if (typing) this.feedback.open(false);
     this.typing.show(typing);
-    this.socket.tell({ type: "input", mode: typing ? "text" : "voice" });
+    this.hold.release();
+    this.hold.tell();
     if (typing) this.microphone.mute(true);
     else if (this.microphone.running) this.unmute();
     else this.openMicrophone();

@@ -11,12 +11,19 @@ export class AnswerTimer {
     this.capturedS = 0;
     /** @type {number | null} capture time at which speech began */
     this.speechAtS = null;
+    this.warned = false; // the server has told that most of the time is over
   }
 
   clear() {
     this.limitS = 0;
     this.capturedS = 0;
     this.speechAtS = null;
+    this.warned = false;
+    this.show();
+  }
+
+  warn() {
+    this.warned = true;
     this.show();
   }
 
@@ -46,7 +53,7 @@ export class AnswerTimer {
     const leftS = Math.max(0, Math.ceil(this.limitS - elapsedS));
     const text = this.limitS > 0 ? this.words(clock(leftS)) : "";
     if (this.element.textContent !== text) this.element.textContent = text;
-    this.element.classList.toggle("last-minute", running && leftS <= LAST_MINUTE_S);
+    this.element.classList.toggle("last-minute", running && (this.warned || leftS <= LAST_MINUTE_S));
   }
 }
 
