@@ -13,6 +13,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from inference.bootstrap import build_engines, close_engines, start_engines
@@ -20,6 +21,7 @@ from inference.config import LlmConfig, RecognizerConfig
 from inference.ports import Engines
 from tests.bench import accuracy, crowd, cutoffs, end_of_speech, paths, server
 from tests.bench.figures import Table, machine, say
+from tests.bench.lockstep import STUCK_S
 from tests.inference.spoken import MODEL, ROOT
 
 OUT = ROOT / "var" / "bench"
@@ -42,7 +44,7 @@ async def b1(options: Namespace) -> list[Table]:
 
 async def b2(options: Namespace) -> list[Table]:
     """Who is cut off."""
-    async with _engines() as engines:
+    async with _engines(patient=True) as engines:
         return await cutoffs.cut_offs(engines, options.takes)
 
 
@@ -54,7 +56,7 @@ async def b6(options: Namespace) -> list[Table]:
 async def b7(options: Namespace) -> list[Table]:
     """Words missed, and words that nobody said."""
     tables = await asyncio.to_thread(accuracy.cut_against_padded)
-    async with _engines() as engines:
+    async with _engines(patient=True) as engines:
         return [*tables, await accuracy.from_nothing(engines)]
 
 
@@ -110,8 +112,11 @@ async def _run(name: str, options: Namespace) -> list[Table]:
 
 
 @asynccontextmanager
-async def _engines() -> AsyncIterator[Engines]:
-    engines = build_engines(RecognizerConfig(MODEL, threads=THREADS), LlmConfig())
+async def _engines(*, patient: bool = False) -> AsyncIterator[Engines]:
+    """As a server has them. `patient`: where wall time means nothing, no decode is taken for hung."""
+    config = RecognizerConfig(MODEL, threads=THREADS)
+    config = replace(config, kill_after_s=STUCK_S) if patient else config
+    engines = build_engines(config, LlmConfig())
     await start_engines(engines)
     try:
         yield engines

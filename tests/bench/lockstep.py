@@ -116,7 +116,8 @@ class _Paced:
         done, due_s = asyncio.Event(), self._clock.pushed_s + ASR_S
         self._clock.due[done] = due_s
         try:
-            transcript = await self._inner.transcribe(speech, priority)
+            # Whoever waits for audio that waits for him must not wait for ever: nobody comes last.
+            transcript = await self._inner.transcribe(speech, min(priority, Priority.EAGER))
             done.set()
             await self._clock.until(due_s)
             return transcript

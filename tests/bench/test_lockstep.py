@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from inference import events as ev
 from inference.adapters.fakes import LoudnessDetector, ScriptedRecognizer
-from inference.ports import Engines
-from tests.bench.lockstep import ASR_S, Replayed, replay
+from inference.ports import Engines, Priority, Speech
+from tests.bench.lockstep import ASR_S, Replayed, _Clock, _Paced, replay
 from tests.bench.recordings import Recording
 from tests.inference.sessions import LOUD, QUIET
 
@@ -32,3 +34,10 @@ async def test_words_come_as_late_as_a_decode_takes_on_the_audio_clock() -> None
     shown += [(at_s, event.text) for at_s, event in played.of(ev.TranscriptFinal)]
     shown_s = min(at_s for at_s, text in shown if text == "It worked.")
     assert 4.0 + ASR_S < shown_s < 4.0 + ASR_S + 0.5
+
+
+async def test_a_correction_that_audio_waits_for_is_not_the_last_in_line() -> None:
+    recognizer, clock = ScriptedRecognizer("I did."), _Clock()
+    clock.move(math.inf)
+    await _Paced(recognizer, clock).transcribe(Speech(LOUD, "en"), Priority.CORRECTION)
+    assert [priority for priority, _ in recognizer.asked] == [Priority.EAGER]
