@@ -69,6 +69,8 @@ def test_the_list_of_terms_coming_back_is_an_echo() -> None:
     terms = ("Kubernetes", "Kafka", "gRPC")
     assert fault(seen("Kubernetes, Kafka, gRPC", terms=terms)) == "echo"
     assert fault(seen("We ran Kubernetes with Kafka and gRPC", terms=terms)) is None
+    assert fault(seen("Kafka, gRPC, Redis", terms=(*terms, "Redis"))) == "echo"
+    assert fault(seen("Kafka, gRPC", terms=terms)) is None
 
 
 @pytest.mark.parametrize(
@@ -79,6 +81,18 @@ def test_the_list_of_terms_coming_back_is_an_echo() -> None:
         "字幕由Amara.org社区提供",
         "请不吝点赞 订阅 转发 打赏支持明镜与点点栏目",
         "Subtitles by the Amara.org community",
+        "Thank you very much for watching.",
+        "I'll see you in the next video.",
+        "Don't forget to like and subscribe",
+        "♪♪",
+        "[Music]",
+        "（掌声）",
+        "字幕志愿者 李宗盛",
+        "感谢您的收看",
+        "我们下期再见",
+        "点赞订阅转发",
+        "作曲 李宗盛",
+        "以下是普通话的句子。",
     ],
 )
 def test_subtitle_credits_are_never_speech(text: str) -> None:
@@ -92,6 +106,10 @@ def test_subtitle_credits_are_never_speech(text: str) -> None:
         "We improved transcription by twenty percent.",
         "My team thanked everyone for watching the launch.",
         "这个栏目请大家点赞之后增长了三成",
+        "音乐软件的后端是我写的",
+        "Music streaming was our product.",
+        "我们订阅了消息队列的主题",
+        "下个版本再见到的问题就少了",
     ],
 )
 def test_an_answer_about_such_things_is_speech(text: str) -> None:
@@ -103,6 +121,14 @@ def test_thank_you_is_speech_when_somebody_spoke() -> None:
     assert invented(seen("Thank you.", voiced_s=0.1))
     assert invented(seen("谢谢大家。", "zh", voiced_s=0.1))
     assert invented(seen("Thank you.", voiced_s=0.8, no_speech=0.8))
+
+
+def test_more_words_than_anybody_can_say_in_that_time_are_invented() -> None:
+    assert invented(seen("And that is how we moved the whole service over.", voiced_s=0.3))
+    assert invented(seen("我们把整个服务都迁移到了新的集群", "zh", voiced_s=0.3))
+    assert not invented(seen("And that is how we moved the whole service over.", voiced_s=1.5))
+    assert not invented(seen("我们把整个服务都迁移到了新的集群", "zh", voiced_s=1.4))
+    assert not invented(seen("No, I have not.", voiced_s=0.4))
 
 
 def test_units_are_words_and_chinese_characters() -> None:

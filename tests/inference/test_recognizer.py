@@ -151,6 +151,14 @@ async def test_no_sound_breaks_the_recogniser(shared: FasterWhisperRecognizer, p
     assert shared.worker_pid == pid
 
 
+async def test_who_is_waited_for_or_works_most_of_the_time_is_busy(ears: FasterWhisperRecognizer) -> None:
+    asked = [asyncio.create_task(ears.transcribe(Speech(TAIL, "en"), FINAL)) for _ in range(3)]
+    await eventually(lambda: ears.waiting > 0)
+    assert ears.busy
+    await asyncio.gather(*asked)
+    await eventually(lambda: not ears.busy)
+
+
 async def test_a_waiting_request_that_is_cancelled_is_never_decoded(ears: FasterWhisperRecognizer) -> None:
     running = asyncio.create_task(ears.transcribe(Speech(TAIL, "en"), FINAL))
     await asyncio.sleep(0.05)

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from inference.adapters.waiting import Request, WaitingLine
+from inference.adapters.waiting import LOAD_OVER_S, Load, Request, WaitingLine
 from inference.ports import EngineBusy, Priority, Speech
 
 SPEECH = Speech(b"\0\0", "en")
@@ -66,3 +66,31 @@ async def test_those_who_gave_up_do_not_fill_the_line() -> None:
         gone.answer.cancel()
     line.put(request(Priority.PARTIAL))
     assert len(line) == 1
+
+
+async def test_who_is_hastened_goes_with_the_finals_by_arrival() -> None:
+    line = WaitingLine(9, Counter())
+    eager = Request(Speech(b"\0\0", "en"), Priority.EAGER, asyncio.get_running_loop().create_future())
+    other, final = request(Priority.EAGER), request(Priority.FINAL)
+    for one in (other, eager, final):
+        line.put(one)
+    line.hasten(eager.speech)
+    assert [line.pop() for _ in range(3)] == [eager, final, other]
+    line.hasten(eager.speech)  # gone: nothing happens
+
+
+def test_the_load_is_the_share_of_work_in_the_last_seconds() -> None:
+    now = 0.0
+    load = Load(lambda: now)
+    assert load.share == 0.0
+    with load.work():
+        now += LOAD_OVER_S
+        assert 0.6 < load.share < 0.7
+        now += 10 * LOAD_OVER_S
+        assert load.share > 0.99
+    now += LOAD_OVER_S
+    assert 0.3 < load.share < 0.4
+    with pytest.raises(ValueError, match="broken"), load.work():
+        raise ValueError("broken")
+    now += 20 * LOAD_OVER_S
+    assert load.share < 0.01

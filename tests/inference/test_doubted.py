@@ -1,0 +1,50 @@
+"""What the model's readings come to when a guard doubts them, and clips on which it once went wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inference.adapters.decode import Decoder
+from inference.ports import Speech
+from tests.inference.spoken import clip, clips, errors
+
+pytestmark = pytest.mark.model
+
+
+@pytest.fixture(scope="module")
+def decoder(model_dir: Path) -> Decoder:
+    return Decoder(model_dir)
+
+
+def test_a_doubted_reading_is_tried_again_only_while_there_is_time(decoder: Decoder) -> None:
+    doubted = Speech(clip("short_no").pcm, "en", voiced_s=20.0)  # far too few words for so much voice
+    hurried = decoder.decode(replace(doubted, answer_within_s=0.0))
+    assert (hurried.low_confidence, hurried.untried, hurried.retried) == (True, True, False)
+    assert "No" in hurried.text
+    for within_s in (None, 600.0):
+        patient = decoder.decode(replace(doubted, answer_within_s=within_s))
+        assert (patient.low_confidence, patient.untried, patient.retried) == (True, False, True)
+
+
+def test_a_click_is_no_text(decoder: Decoder) -> None:
+    heard = decoder.decode(Speech(clip("short_no").pcm, "en", voiced_s=0.1))
+    assert (heard.text, heard.words) == ("", ())
+
+
+@pytest.mark.parametrize("name", ["sb_spk2_2", "zh_mid"])
+def test_clips_that_once_looped_are_heard_whole(decoder: Decoder, recorded: Path, name: str) -> None:
+    spoken = clip(name, recorded)
+    heard = decoder.decode(Speech(spoken.pcm, spoken.language))
+    assert errors(spoken.text, heard.text)[0] <= 2
+    assert not heard.low_confidence
+
+
+def test_of_recorded_chinese_at_most_a_tenth_of_the_characters_is_wrong(
+    decoder: Decoder, recorded: Path
+) -> None:
+    spoken = [one for one in clips(recorded) if one.language == "zh"]
+    counts = [errors(one.text, decoder.decode(Speech(one.pcm, "zh")).text) for one in spoken]
+    assert sum(wrong for wrong, _ in counts) / sum(total for _, total in counts) <= 0.10
