@@ -17,8 +17,9 @@ from pytest_django import Settings
 import apps.assessment.tasks  # noqa: F401 - registers the kinds of jobs
 from apps.assessment import reader
 from apps.assessment.analysis import GivenAnswer, cuts_of, read_again
+from apps.assessment.kept_answers import heard_utterance
 from apps.assessment.models import Report, Score
-from apps.assessment.services import report_rebuild, score_record
+from apps.assessment.services import deep_reading_record, report_rebuild, score_record
 from apps.interviews.models import Interview, Turn, Utterance
 from apps.interviews.services.live import ANALYSE
 from apps.ops.job_kinds import _KINDS
@@ -81,6 +82,36 @@ def test_an_unsure_second_decode_does_not_replace_sure_live_words() -> None:
     reading = read(engines("", "And it held."), GivenAnswer(1, QUESTION, "x", live, bytes(5 * SECOND)))
     assert reading.transcript == "I cached the catalogue. And it held."
     assert reading.decoded[0].transcript.text == ""
+
+
+def test_names_are_put_right_in_the_second_reading_too() -> None:
+    given = GivenAnswer(
+        1,
+        replace(QUESTION, terms=("Redis",)),
+        "x",
+        (heard(1, "We ran riddies.", 0.0, 2.0),),
+        bytes(5 * SECOND),
+        subject="Senior Django engineer",
+    )
+    reading = read(engines("We ran riddies in Jango."), given)
+    assert reading.transcript == "We ran Redis in Django."
+    [decoded] = reading.decoded
+    assert decoded.transcript.raw == "We ran riddies in Jango."
+    assert [word.heard for word in reading.words if word.heard] == ["riddies", "Jango."]
+
+
+@pytest.mark.django_db
+def test_what_the_second_decode_wrote_is_kept_beside_what_it_means() -> None:
+    turn = rows.turn(rows.interview())
+    given = GivenAnswer(
+        1, replace(QUESTION, terms=("Redis",)), "x", (heard(1, "x", 0.0, 2.0),), bytes(SECOND)
+    )
+    deep_reading_record(turn=turn, reading=read(engines("I moved it to riddies."), given))
+    row = turn.utterances.get(decode="full")
+    assert (row.text, row.raw_text) == ("I moved it to Redis.", "I moved it to riddies.")
+    assert row.words[-1]["heard"] == "riddies."
+    kept = heard_utterance(row, "en").transcript
+    assert (kept.raw, kept.words[-1].heard) == (row.raw_text, "riddies.")
 
 
 def test_where_the_live_session_was_deaf_speech_is_found_in_the_recording() -> None:

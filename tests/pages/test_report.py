@@ -127,6 +127,16 @@ def test_unclear_words_are_marked(finished: Interview) -> None:
     ]  # fmt: skip
 
 
+def test_a_name_put_right_shows_what_was_heard(client: Client, finished: Interview) -> None:
+    utterance = finished.turns.get(number=1).utterances.get()
+    for word in utterance.words:
+        word["heard"] = "latent sea" if word["text"] == "latency" else ""
+    utterance.save()
+    page = page_of(client, finished)
+    assert "Heard: “latent sea”" in page
+    assert '<span class="put-right"' in page
+
+
 def test_while_the_second_reading_runs_the_page_asks_again(client: Client, finished: Interview) -> None:
     assert 'hx-trigger="every 2s"' in page_of(client, finished)
     waiting = client.get(f"/interviews/{finished.public_id}/report/", headers=HTMX)

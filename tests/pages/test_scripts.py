@@ -202,6 +202,38 @@ async def test_unclear_words_are_found_in_order(page: Page) -> None:
     ]  # fmt: skip
 
 
+async def test_a_name_put_right_says_what_was_heard_though_it_is_unclear_too(page: Page) -> None:
+    words = [("Redis,", 0.3, "riddies,"), ("and", 0.9, ""), ("cache", 0.2, "")]
+    runs = await run(
+        page,
+        "transcript",
+        "return m.runs('We ran Redis, and cache', a);",
+        [
+            {"text": text, "start_s": 0, "end_s": 0, "confidence": sure, "heard": heard}
+            for text, sure, heard in words
+        ],
+    )
+    assert [(part["text"], part["heard"]) for part in runs if part["heard"]] == [("Redis,", "riddies,")]
+    shown = """
+    document.body.insertAdjacentHTML("beforeend", "<div id=box><p class=words-placeholder></p></div>");
+    const shown = new m.Transcript(document.getElementById("box"));
+    const said = (utterance, text, words) =>
+      shown.utterances.final({ utterance, text, words, low_confidence: false, start_s: utterance });
+    said(1, "We ran Redis, and cache", a);
+    said(2, "然后上线。", []);
+    said(3, "结果很好。", []);
+    shown.render();
+    const marked = document.querySelector(".put-right");
+    const unclear = document.querySelectorAll(".unclear").length;
+    return [shown.text, marked.textContent, marked.title.length > 0, unclear];
+    """
+    placed = [
+        {"text": t, "start_s": 0, "end_s": 0, "confidence": sure, "heard": heard} for t, sure, heard in words
+    ]
+    told = await run(page, "transcript", shown, placed)
+    assert told == ["We ran Redis, and cache 然后上线。结果很好。", "Redis,", True, 1]
+
+
 async def test_paper_shows_what_the_page_folds_and_the_page_folds_it_again(page: Page) -> None:
     body = """
     document.body.insertAdjacentHTML("beforeend", "<details id=a></details><details id=b open></details>");

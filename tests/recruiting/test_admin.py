@@ -49,6 +49,13 @@ def test_operators_open_every_list() -> None:
     assert len(statuses) >= 13
 
 
+def test_a_template_s_form_lets_the_candidate_choose_the_language() -> None:
+    _, interview = filled("Acme")
+    operator = client_of(recruiter(None, is_staff=True, is_superuser=True))
+    address = reverse("admin:interviews_template_change", args=[interview.template_id])
+    assert 'type="checkbox" name="detect_language"' in operator.get(address).content.decode()
+
+
 def test_recruiters_who_are_staff_read_their_own_rows_and_no_others(staff: Client) -> None:
     filled("Other")
     for model, model_admin in admin.site._registry.items():

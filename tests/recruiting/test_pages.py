@@ -166,6 +166,19 @@ def test_unsure_words_are_marked_where_they_stand(acme: Organisation) -> None:
     ]
 
 
+def test_a_name_put_right_shows_what_was_heard(acme: Organisation) -> None:
+    interview = rows.interview(acme)
+    turn = rows.turn(interview, 1, transcript="We used Redis.")
+    time = {"start_s": 0.0, "end_s": 1.0, "confidence": 0.3}
+    words = [{"text": text, **time, "confidence": 0.9} for text in ("We", "used")]
+    words.append({"text": "Redis.", **time, "heard": "<riddies>"})
+    turn.utterances.create(number=1, text="We used Redis.", words=words, start_s=0, end_s=2)
+    assert passages_of(turn) == [Passage("We used "), Passage("Redis.", False, 0.0, heard="<riddies>")]
+    page = client_of(recruiter(acme)).get(f"/recruiting/interviews/{interview.public_id}/").content.decode()
+    assert "Heard: “&lt;riddies&gt;”" in page
+    assert '<span class="put-right"' in page
+
+
 def test_the_words_of_the_second_decode_count_where_there_are_any(acme: Organisation) -> None:
     turn = rows.turn(rows.interview(acme), 1, transcript="Redis")
     turn.utterances.create(number=1, text="Reddish", start_s=0, end_s=1, low_confidence=True)
