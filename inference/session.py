@@ -210,6 +210,7 @@ class AnswerSession:
         before = Before(self._brief.heard[-1].number, self._speech_end_s) if self._brief.heard else None
         endpointer = Endpointer(self._config.endpointing, self._config.partial_every_s, before)
         self._ear = voice.listen(endpointer, self._hear_all, self._unheard_from_here)
+        self._transcriber.cut_with(self._ear.cut)
         for chunk in self._early.taken():
             self._ear.push(chunk)
         if self._ended is not None:
