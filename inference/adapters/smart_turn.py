@@ -115,5 +115,4 @@ def _filters() -> Floats:
     slopes = edges[:, None] - bins[None, :]
     width = np.diff(edges)[:, None]
     triangles = np.maximum(0.0, np.minimum(-slopes[:-2] / width[:-1], slopes[2:] / width[1:]))
-    filters: Floats = triangles * (2.0 / (edges[2:] - edges[:-2]))[:, None]
-    return filters
+    return np.asarray(triangles * (2.0 / (edges[2:] - edges[:-2]))[:, None], np.float32)

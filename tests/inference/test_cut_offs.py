@@ -12,6 +12,7 @@ import random
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from inference.assessment import QuestionSpec
@@ -81,7 +82,7 @@ def made(takes: int) -> list[Struck]:
     for take in range(takes):
         for entry in ANSWERS:
             chance = repeatable(f"{entry['id']} {take}")
-            struck.append(replay(entry, iter(lambda c=chance: pause_s(c), None), chance))
+            struck.append(replay(entry, (pause_s(chance) for _ in count()), chance))
     return struck
 
 
