@@ -42,7 +42,7 @@ def at(length_s: float) -> Sound:
 
 
 def pcm(sound: Sound, loud: float) -> bytes:
-    return (sound / np.abs(sound).max() * loud * 32767).astype("<i2").tobytes()
+    return bytes((sound / np.abs(sound).max() * loud * 32767).astype("<i2").tobytes())
 
 
 def fan() -> bytes:

@@ -257,3 +257,15 @@ async def test_a_speaker_without_a_pause_has_finals_long_before_the_last_resort(
     first, second = played.of(ev.TranscriptFinal)[:2]
     assert first.end_s - first.start_s < CUT_AFTER_S + 4
     assert second.start_s == first.end_s
+
+
+async def test_what_is_said_before_the_recogniser_is_ready_is_heard() -> None:
+    recogniser, played = Recogniser(text("We shipped it.")), Played()
+    session = AnswerSession(engines(recogniser), brief(), observe=played.observe)
+    await play(session, speech(2.0), silence(0.8))  # nobody runs it yet
+    running = asyncio.create_task(hear(session, played))
+    await eventually(lambda: Priority.EAGER in recogniser.priorities)
+    recogniser.may.set()
+    session.done()
+    await running
+    assert played.of(ev.TranscriptFinal)[-1].text == "We shipped it."
