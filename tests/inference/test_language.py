@@ -41,15 +41,9 @@ async def spoken(ears: Bilingual, *sounds: tuple[bytes, float], **changes: objec
     return await answer(*sounds, on=engines(ears), **{"spoken": None, **changes})
 
 
-def heard(text: str, language: Language, length_s: float, **more: object) -> HeardUtterance:
-    transcript = Transcript(text, language, (), 0.9)
-    return HeardUtterance(
-        1,
-        replace(transcript, **more),
-        0.0,
-        length_s + 0.5,
-        speech_end_s=length_s,  # type: ignore[arg-type]
-    )
+def heard(text: str, language: Language, length_s: float, *, low_confidence: bool = False) -> HeardUtterance:
+    transcript = Transcript(text, language, (), 0.9, low_confidence=low_confidence)
+    return HeardUtterance(1, transcript, 0.0, length_s + 0.5, speech_end_s=length_s)
 
 
 def told(ears: Bilingual) -> Sequence[Language | None]:

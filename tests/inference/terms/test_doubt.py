@@ -69,7 +69,9 @@ async def test_rules_and_model_alike_ask_before_they_build_on_a_doubtful_name(by
     spoken = replace(answer(*words), question=STORY)
     plain = assess(spoken)
     assert "Kafka" in plain.follow_up
-    judge = Judge(1, ScriptedAssessor(lambda _: pieces(plain)) if by_model else None, lambda _: None, ignore)
+    judge = Judge(
+        1, ScriptedAssessor(lambda _: tuple(pieces(plain))) if by_model else None, lambda _: None, ignore
+    )
     async with asyncio.timeout(30):
         asked = await judge.judge(spoken)
     assert asked.follow_up == f"Did you say “Kafka”? {plain.follow_up}"
