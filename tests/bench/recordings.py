@@ -11,6 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
 from tests.inference.spoken import RECORDED, SPOKEN, clip
 
 MEDIAN_PAUSE_S, NINETEEN_OF_TWENTY_S, LONGEST_PAUSE_S = 0.6, 1.6, 2.5
-SPREAD = math.log(NINETEEN_OF_TWENTY_S / MEDIAN_PAUSE_S) / 1.645  # of the normal distribution of log(pause)
+NORMAL = NormalDist()
 SNRS_DB = (20, 10, 5)
 PAUSED_TAKES = 3  # of each answer, each with pauses of its own
 CLAUSES = Path(__file__).with_name("clauses.json")
@@ -78,11 +79,12 @@ def made(clips: Sequence[Recording]) -> list[Recording]:
 
 def with_pauses(one: Recording, take: int) -> Recording:
     """Each clause end gets a pause of its own; one that was there already is only made longer."""
-    chance = random.Random(f"pauses {one.id} {take}")  # noqa: S311 - to be repeated, not to be secret
+    clauses = json.loads(CLAUSES.read_text())
+    lengths = _lengths(clauses, one.id, take)
     pieces, pauses, at_s, shift_s = [], [], 0.0, 0.0
-    for clause_s in json.loads(CLAUSES.read_text()).get(one.id, []):
+    for clause_s, length_s in zip(clauses[one.id], lengths, strict=True):
         there = next((p for p in one.pauses if p[0] - 0.1 <= clause_s <= sum(p) + 0.1), (clause_s, 0.0))
-        longer_s = max(0.0, pause_s(chance) - there[1])
+        longer_s = max(0.0, length_s - there[1])
         pieces += [_cut(one.pcm, at_s, clause_s), _quiet(one, longer_s)]
         pauses.append((there[0] + shift_s, there[1] + longer_s))
         at_s, shift_s = clause_s, shift_s + longer_s
@@ -98,11 +100,15 @@ def with_pauses(one: Recording, take: int) -> Recording:
     )
 
 
-def pause_s(chance: random.Random) -> float:
-    """Log-normal: half are longer than 0.6 s, one in twenty than 1.6 s, none than 2.5 s."""
-    while (drawn := MEDIAN_PAUSE_S * math.exp(SPREAD * chance.gauss(0.0, 1.0))) > LONGEST_PAUSE_S:
-        pass
-    return drawn
+def pause_lengths(count: int) -> list[float]:
+    """So many log-normal pauses, evenly over their distribution: half are longer than 0.6 s, one in twenty
+    than 1.6 s, none than 2.5 s. Drawn by chance, the few long ones might be missed by luck."""
+    spread = math.log(NINETEEN_OF_TWENTY_S / MEDIAN_PAUSE_S) / NORMAL.inv_cdf(0.95)
+    whole = NORMAL.cdf(math.log(LONGEST_PAUSE_S / MEDIAN_PAUSE_S) / spread)
+    shares = ((number + 0.5) / count for number in range(count))
+    lengths = [MEDIAN_PAUSE_S * math.exp(spread * NORMAL.inv_cdf(whole * share)) for share in shares]
+    random.Random("pauses").shuffle(lengths)  # noqa: S311 - to be repeated, not to be secret
+    return lengths
 
 
 def with_noise(one: Recording, snr_db: float) -> Recording:
@@ -169,6 +175,15 @@ def samples(raw: bytes) -> Samples:
 
 def pcm(mixed: Samples) -> bytes:
     return (np.clip(mixed, -1.0, 1.0) * 32767.0).astype("<i2").tobytes()
+
+
+def _lengths(clauses: dict[str, list[float]], clip_id: str, take: int) -> list[float]:
+    """Of all the pauses of all takes, those of one answer."""
+    ids = list(clauses)
+    before = sum(len(clauses[other]) for other in ids[: ids.index(clip_id)])
+    each = sum(map(len, clauses.values()))
+    first = take * each + before
+    return pause_lengths(each * (PAUSED_TAKES + len(SNRS_DB)))[first : first + len(clauses[clip_id])]
 
 
 def _recording(entry: dict[str, Any], folder: Path) -> Recording:

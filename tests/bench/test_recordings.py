@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import statistics
 
 import numpy as np
@@ -14,7 +13,7 @@ from tests.bench.recordings import (
     Recording,
     made,
     no_speech,
-    pause_s,
+    pause_lengths,
     samples,
     spoken,
     voice_rms,
@@ -28,11 +27,11 @@ def _clip(name: str) -> Recording:
 
 
 def test_pauses_are_as_long_as_people_make_them() -> None:
-    chance = random.Random(4)  # noqa: S311 - to be repeated
-    drawn = sorted(pause_s(chance) for _ in range(20_000))
-    assert statistics.median(drawn) == pytest.approx(0.6, abs=0.02)
-    assert sum(length_s < 1.6 for length_s in drawn) / len(drawn) == pytest.approx(0.955, abs=0.01)
-    assert drawn[-1] <= LONGEST_PAUSE_S
+    lengths = pause_lengths(234)
+    assert statistics.median(lengths) == pytest.approx(0.6, abs=0.02)
+    assert sum(length_s < 1.6 for length_s in lengths) / len(lengths) == pytest.approx(0.955, abs=0.01)
+    assert 2.3 < max(lengths) <= LONGEST_PAUSE_S
+    assert lengths == pause_lengths(234) != sorted(lengths)
 
 
 def test_a_take_is_the_same_in_every_run_and_differs_from_the_next() -> None:
