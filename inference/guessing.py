@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from inference.agreement import StablePrefix
 from inference.assessment import Word
+from inference.audio import WINDOW_S
 from inference.cutting import CUT_AFTER_S, cut_at, quietest
 from inference.endpointing import Utterance
 from inference.observe import Observe
@@ -37,15 +38,15 @@ class Guesser:
         self._stable = StablePrefix()
         self._texts: dict[int, str] = {}
         self._words: tuple[int, Sequence[Word]] = (0, ())  # of the last guess at a long utterance
-        self._cut = 0  # the utterance that was cut last
-        self._rest = ""  # the guess at what follows it
+        self._cut, self._cut_at_s = 0, 0.0  # the utterance that was cut last, and where
+        self._parts = "", ""  # the guess at it, before and after the cut
         self._running: asyncio.Task[None] | None = None
         self._next: Utterance | None = None
         self._shed = False
 
-    def text_of(self, number: int) -> str:
-        """The last guess at this utterance."""
-        return self._texts.get(number, "")
+    def text_of(self, number: int, end_s: float) -> str:
+        """The last guess at this utterance, which ends there."""
+        return self._parts[0] if self._was_cut(number, end_s) else self._texts.get(number, "")
 
     def guess(self, utterance: Utterance) -> None:
         if isinstance(self._recognizer, Queueing) and self._recognizer.busy:
@@ -58,10 +59,12 @@ class Guesser:
             return
         self._running = asyncio.create_task(self._guess(utterance))
 
-    def tell_rest(self, number: int) -> None:
+    def tell_rest(self, number: int, end_s: float) -> None:
         """This utterance has its words: what was cut off behind them stays in sight until it is guessed."""
-        if self._cut == number and self._rest and not self.text_of(number + 1):
-            self._tell(number + 1, self._rest, 0)
+        rest = self._parts[1]
+        if rest and self._was_cut(number, end_s) and number + 1 not in self._texts:
+            self._texts[number + 1] = rest
+            self._tell(number + 1, rest, 0)
 
     def forget_next(self) -> None:
         """The utterance pauses: what waits is older than what is decoded there."""
@@ -70,6 +73,10 @@ class Guesser:
     def stop(self) -> None:
         if self._running is not None:
             self._running.cancel()
+
+    def _was_cut(self, number: int, end_s: float) -> bool:
+        """A cut that was asked for is not made where a pause came before it."""
+        return number == self._cut and abs(end_s - self._cut_at_s) <= WINDOW_S
 
     def _leave_out(self) -> None:
         self._observe("guess_shed", 1)
@@ -109,11 +116,16 @@ class Guesser:
             return
         at_s = cut_at(before, guess.words, _length_s(utterance))
         if at_s is not None:
-            self._cut = number
-            rest = [word.text for word in guess.words if word.start_s + word.end_s > 2 * at_s]
-            self._rest = ("" if guess.language == "zh" else " ").join(rest)
+            self._parts = _parts(guess, at_s)
+            self._cut, self._cut_at_s = number, utterance.start_s + quietest(utterance.pcm, at_s)
             self._observe("utterance_cut", 1)
-            self.cut(utterance.start_s + quietest(utterance.pcm, at_s))
+            self.cut(self._cut_at_s)
+
+
+def _parts(guess: Transcript, at_s: float) -> tuple[str, str]:
+    glue = "" if guess.language == "zh" else " "
+    head = [word.text for word in guess.words if word.start_s + word.end_s <= 2 * at_s]
+    return glue.join(head), glue.join(word.text for word in guess.words[len(head) :])
 
 
 def _length_s(utterance: Utterance) -> float:

@@ -145,7 +145,7 @@ class Transcriber:
             decode = self._start(utterance, Priority.FINAL)
         decode.closed = True
         if decode.result is not None:
-            self._emit_closed(decode.result)
+            self._emit_final(decode.result)
             return
         if isinstance(self._recognizer, Queueing):
             self._recognizer.hasten(decode.speech)
@@ -182,7 +182,7 @@ class Transcriber:
             logger.warning("utterance not recognised: %s", exc)
             self._observe("fallback:asr_lost", 1)
             lost = True
-            transcript = self._guess_at(utterance.number)
+            transcript = self._guess_at(utterance)
         self._observe("asr_s", time.monotonic() - asked)
         await self._take(utterance, transcript, lost)
         if transcript.untried:
@@ -228,7 +228,7 @@ class Transcriber:
         if decode.late is not None:
             decode.late.cancel()
         if decode.closed:
-            self._emit_closed(decode.result)
+            self._emit_final(decode.result)
         elif transcript.text:
             self._emit_partial(utterance.number, transcript.text, len(transcript.text))
         self._changed()
@@ -237,9 +237,10 @@ class Transcriber:
         if number not in self._decodes:  # its final, or the decode at its pause, says it better
             self._emit_partial(number, text, stable_chars)
 
-    def _guess_at(self, number: int) -> Transcript:
+    def _guess_at(self, utterance: Utterance) -> Transcript:
         """What is known of an utterance without a decode of its whole."""
-        return Transcript(self._guesser.text_of(number), self._language or "en", low_confidence=True)
+        guess = self._guesser.text_of(utterance.number, utterance.end_s)
+        return Transcript(guess, self._language or "en", low_confidence=True)
 
     def _speech(self, utterance: Utterance, words: bool = True) -> Speech:
         return Speech(
@@ -263,11 +264,7 @@ class Transcriber:
         logger.warning(
             "final transcript late: turn %d utterance %d", self._listening.turn, decode.utterance.number
         )
-        self._emit_final(_heard(decode.utterance, self._guess_at(decode.utterance.number)), guessed=True)
-
-    def _emit_closed(self, heard: HeardUtterance) -> None:
-        self._emit_final(heard)
-        self._guesser.tell_rest(heard.number)
+        self._emit_final(_heard(decode.utterance, self._guess_at(decode.utterance)), guessed=True)
 
     def _emit_final(self, heard: HeardUtterance, *, guessed: bool = False) -> None:
         transcript = heard.transcript
@@ -293,6 +290,7 @@ class Transcriber:
                 raw=transcript.raw,
             )
         )
+        self._guesser.tell_rest(heard.number, heard.end_s)
 
 
 def heard_before(events: Sequence[ev.Event]) -> tuple[HeardUtterance, ...]:

@@ -214,10 +214,37 @@ async def test_long_speech_is_cut_where_two_guesses_agree_and_what_follows_stays
     await eventually(lambda: len(heard.partials) == 4)
     assert cuts == [at_s], "cut once"
     heard.recogniser.may.set()
-    heard.transcriber.close(utterance(length_s=8.0))
+    heard.transcriber.close(utterance(length_s=at_s - 10.0))
     await eventually(lambda: heard.finals)
     assert heard.partials[-1].utterance == 2
     assert heard.partials[-1].text.startswith("w16 w17")
+
+
+async def long_and_cut(late_s: float) -> tuple[Heard, float]:
+    heard, cuts = Heard(Recogniser(counted), late_s), list[float]()
+    heard.transcriber.cut_with(cuts.append)
+    for count, more_s in enumerate((0.5, 1.3), start=1):
+        heard.transcriber.guess(utterance(length_s=CUT_AFTER_S + more_s))
+        await eventually(lambda count=count: len(heard.partials) == count)  # type: ignore[misc]
+    return heard, cuts[0]
+
+
+async def test_a_late_final_of_what_was_cut_shows_the_words_before_the_cut_alone() -> None:
+    heard, at_s = await long_and_cut(late_s=0.01)
+    heard.transcriber.close(utterance(length_s=at_s - 10.0))
+    await eventually(lambda: heard.finals)
+    assert heard.finals[0].guessed
+    assert heard.finals[0].text.endswith("w14 w15")
+    assert heard.partials[-1].text.startswith("w16 w17")
+    heard.transcriber.stop()
+
+
+async def test_of_a_cut_that_a_pause_forestalled_nothing_stays() -> None:
+    heard, _ = await long_and_cut(late_s=WITHIN_S)
+    heard.recogniser.may.set()
+    heard.transcriber.close(utterance(length_s=CUT_AFTER_S + 2.0))
+    await eventually(lambda: heard.finals)
+    assert {partial.utterance for partial in heard.partials} == {1}
 
 
 def words(*spans: tuple[str, float, float]) -> list[Word]:
