@@ -46,7 +46,7 @@ class Judged:
 
     def line(self) -> str:
         at_s = self.hard.early[0]
-        pause = next((p for p in self.recording.pauses if p[0] - 0.3 <= at_s <= sum(p) + 0.3), None)
+        pause = next((p for p in self.recording.pauses if p[0] - 0.3 <= at_s <= sum(p) + 0.6), None)
         where = f"in a pause of {pause[1]:.2f} s at {pause[0]:.2f} s" if pause else "outside any pause"
         return f"cut off: {self.recording.id} at {at_s:.2f} s, {where}, after “…{self.said[-60:]}”"
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 
 from inference import events as ev
 from inference.audio import BYTES_PER_SAMPLE, AudioChunk
+from inference.brief import AnswerBrief
 from inference.ports import Engines
 from inference.rehearsal import CHUNK_S, chunks
-from inference.session import AnswerBrief, AnswerSession
+from inference.session import AnswerSession
 from inference.transcription import join_texts
 from tests.bench import peers
 from tests.bench.figures import Neighbours, Row, Table, say

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 from inference import events as ev
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, WINDOW_SAMPLES, AudioChunk
+from inference.brief import AnswerBrief
 from inference.config import SessionConfig
 from inference.endpointing import Endpointer, Sound
 from inference.ports import (
@@ -27,7 +28,7 @@ from inference.ports import (
     Transcript,
 )
 from inference.rehearsal import CHUNK_S, chunks
-from inference.session import AnswerBrief, AnswerSession
+from inference.session import AnswerSession
 from tests.bench.recordings import Recording
 
 ASR_S = 0.35  # of audio, from a decode's request to its answer: what one speaker sees on two cores

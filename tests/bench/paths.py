@@ -8,9 +8,9 @@ from inference import events as ev
 from inference.assessment import QuestionSpec
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
 from inference.bootstrap import build_engines, close_engines, compare_windows, start_engines
+from inference.brief import AnswerBrief
 from inference.config import LlmConfig, RecognizerConfig
 from inference.rehearsal import Summary, rehearse
-from inference.session import AnswerBrief
 from tests.bench.figures import Row, Table
 from tests.inference.spoken import MODEL, clip
 
