@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -12,13 +13,13 @@ from apps.live.frames import Frame
 from apps.live.intake import MAX_ANSWER_S, Intake, watched
 from apps.live.messages import End, Gap, OpenTurn
 from apps.live.outbox import Outgoing
-from apps.live.replay import replay
+from apps.live.replay import Piece, Replay, ahead_s, cut_from, cut_to, turns
 from apps.live.spool import Spool
 from apps.live.spool_scan import LostRun
 from apps.live.spool_sync import SpoolSync
 from inference import events as ev
 from inference.assessment import Language
-from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk, MissingWhy
+from inference.audio import SAMPLE_RATE, AudioChunk, MissingWhy
 from inference.observe import Observe
 from inference.pauses import OwnPauses
 from inference.ports import Engines
@@ -74,6 +75,13 @@ class LiveAnswer:
         self._brief = _brief(step, setting, past, self._ended)
         self._session = AnswerSession(setting.engines, self._brief, observe=setting.observe, own=setting.own)
         self.intake = Intake(spool, tell, self, rate=setting.rate)
+        self._replay: Replay | None = None  # while the session is told what came before
+        self._caught_up = asyncio.Event()
+        self._caught_up.set()
+        self._told_again = False
+        self._typed_before = ""
+        self._done_meanwhile = False
+        self._then: list[Callable[[], None]] = []
         self._over = asyncio.Event()  # the server has ended the turn
         self._skipped = False
         self.typed = ""  # what ended the turn, if it was typed
@@ -99,20 +107,27 @@ class LiveAnswer:
         self._wake = sync.wake
         watched(self.intake, sync)
 
-    async def restore(self, typed: str) -> None:
-        """Bring a fresh session to where the last one was: the audio after its last final, its typed answer.
+    def restore(self, typed: str) -> None:
+        """Have `run` bring a fresh session to where the last one was.
 
-        A turn that was ended is heard up to its end, not beyond.
+        It is told the audio after the last final, then what was typed; what comes meanwhile waits behind it.
         """
-        until = None if self._ended is None else round(self._ended.at_s * SAMPLE_RATE)
-        async for piece in replay(self.spool, round(self._brief.heard_to_s * SAMPLE_RATE)):
-            if isinstance(piece, LostRun):
-                self._miss_again(piece)
-            elif until is None or piece.start < until:
-                self._session.push(_cut(piece, until))
-        if typed:
-            self.answer_in_text(typed)
-            self.text_kept()
+        heard_to = round(self._brief.heard_to_s * SAMPLE_RATE)
+        if self.spool.samples or self.spool.lost or typed:
+            self._replay = Replay(self.spool, heard_to)
+            self._typed_before = typed
+            self._caught_up.clear()
+
+    async def caught_up(self) -> None:
+        """Wait until the session has been told everything that came before now."""
+        await self._caught_up.wait()
+
+    def when_caught_up(self, then: Callable[[], None]) -> None:
+        """Call `then` at once, or as soon as the session has been told what came before."""
+        if self._replay is None:
+            then()
+        else:
+            self._then.append(then)
 
     def expect(self, held_to: int) -> None:
         """The page holds frames up to `held_to` (exclusive): none of them is silence."""
@@ -120,7 +135,7 @@ class LiveAnswer:
 
     @property
     def may_hold_speech(self) -> bool:
-        return self.holds_speech or self.spool.next < self._held_to
+        return self.holds_speech or self._told_again or self.spool.next < self._held_to
 
     def take(self, frame: Frame) -> None:
         if self._ignores(frame.seq):
@@ -136,11 +151,16 @@ class LiveAnswer:
 
     def hear(self, chunk: AudioChunk) -> None:
         """A spool begun anew brings once more what is final already: the session goes on behind it."""
-        fresh = _from(chunk, round(self._brief.heard_to_s * SAMPLE_RATE))
+        if self._replay is not None:
+            self._replay.came(chunk)
+            return
+        fresh = cut_from(chunk, round(self._brief.heard_to_s * SAMPLE_RATE))
         if fresh.pcm and not self._over.is_set():
             self._session.push(fresh)
 
     def miss(self, seconds: float, why: MissingWhy) -> None:
+        if self._replay is not None:
+            return  # the spool knows of it, and the replay looks there
         missing = Missing(round(self.spool.samples / SAMPLE_RATE, 3), seconds, why)
         if not self._over.is_set() and missing.at_s >= self._brief.heard_to_s:
             self._session.hole(seconds, why)
@@ -148,7 +168,7 @@ class LiveAnswer:
             self._tell_missing(missing)
 
     def full(self) -> None:
-        self._session.done()
+        self._finish_session()
 
     def end(self, end: End) -> None:
         """The page's last word on this answer; said again it changes nothing."""
@@ -194,7 +214,8 @@ class LiveAnswer:
         """Until the turn is over, judged, and handed in by the page or given up waiting for."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow(), name=f"events of answer {self.number}")
-            working = tasks.create_task(self._session.run(), name=f"answer {self.number}")
+            tasks.create_task(self._catch_up(), name=f"replay of answer {self.number}")
+            working = tasks.create_task(self._work(), name=f"answer {self.number}")
             tasks.create_task(self._wait_for_page(), name=f"end of answer {self.number}")
         return working.result()
 
@@ -230,6 +251,57 @@ class LiveAnswer:
         if self.intake.converts:
             return True
         return not self.last_word.sha256 or self.last_word.sha256 == sha256
+
+    async def _work(self) -> AnswerOutcome:
+        if self._ended is not None:
+            await self._caught_up.wait()  # a session of an ended turn hears what it was told before it began
+        return await self._session.run()
+
+    async def _catch_up(self) -> None:
+        replay, began = self._replay, time.monotonic()
+        if replay is None:
+            return
+
+        async def paced() -> None:
+            await asyncio.sleep(ahead_s(replay.told_s, time.monotonic() - began))
+
+        async with turns.turn(self._heard_enough):
+            began = time.monotonic()
+            async for piece in replay.pieces(paced):
+                if self._heard_enough():
+                    break
+                self._hear_again(piece)
+        self._go_on()  # nothing was awaited since the last piece: the next frame is the session's
+
+    def _heard_enough(self) -> bool:
+        """Whether this session has ended the turn: it hears nothing more of it."""
+        return self._over.is_set() and self._ended is None
+
+    def _hear_again(self, piece: Piece) -> None:
+        """A turn that an earlier session ended is heard up to its end, not beyond."""
+        until = None if self._ended is None else round(self._ended.at_s * SAMPLE_RATE)
+        self._told_again = True
+        if isinstance(piece, LostRun):
+            self._miss_again(piece)
+        elif until is None or piece.start < until:
+            self._session.push(cut_to(piece, until))
+
+    def _go_on(self) -> None:
+        self._replay = None
+        if self._typed_before and self.answer_in_text(self._typed_before):
+            self.text_kept()
+        self._caught_up.set()
+        if self._done_meanwhile:
+            self._session.done()
+        for then in self._then:
+            then()
+
+    def _finish_session(self) -> None:
+        """Behind all that it is to hear."""
+        if self._replay is None:
+            self._session.done()
+        else:
+            self._done_meanwhile = True
 
     async def _follow(self) -> None:
         async for event in self._session.events:
@@ -267,9 +339,9 @@ class LiveAnswer:
     def _check_handed_in(self) -> None:
         if self.last_word is not None and self.spool.next > self.last_word.last_seq:
             self._handed_in.set()
-            self._session.done()
+            self._finish_session()
         elif self._done and self.spool.next >= self._held_to:
-            self._session.done()
+            self._finish_session()
 
     def _begin_waiting(self) -> None:
         if self._late_end is None:
@@ -279,7 +351,7 @@ class LiveAnswer:
         """As long as missing frames come, a page that catches up after an outage is waited for."""
         loop = asyncio.get_running_loop()
         if self.spool.next == seen or loop.time() > until:
-            self._session.done()
+            self._finish_session()
         else:
             self._late_end = loop.call_later(REST_WITHIN_S, self._await_rest, until, self.spool.next)
 
@@ -321,19 +393,6 @@ def _brief(
 
 def highest_rev(events: Sequence[ev.Event]) -> int:
     return max((getattr(event, "rev", 0) for event in events), default=0)
-
-
-def _cut(chunk: AudioChunk, until: int | None) -> AudioChunk:
-    """Without what comes from sample `until` on."""
-    if until is None or chunk.start + chunk.samples <= until:
-        return chunk
-    return AudioChunk(chunk.start, chunk.pcm[: (until - chunk.start) * BYTES_PER_SAMPLE])
-
-
-def _from(chunk: AudioChunk, start: int) -> AudioChunk:
-    """Without what comes before sample `start`."""
-    skipped = max(0, start - chunk.start)
-    return AudioChunk(chunk.start + skipped, chunk.pcm[skipped * BYTES_PER_SAMPLE :])
 
 
 def _nobody() -> None:

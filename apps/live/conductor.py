@@ -180,6 +180,8 @@ class Conductor:
     async def _take_text(self, number: int, text: str) -> None:
         """A typed answer: the first one for an open turn counts."""
         answer = self._answer if self._answer is not None and self._answer.number == number else None
+        if answer is not None:
+            await answer.caught_up()  # its text follows what was said
         if answer is not None and answer.answer_in_text(text):
             await insist(typed_answer_keep, seat=self._place.seat, number=number, text=text)
             answer.text_kept()
@@ -202,12 +204,16 @@ class Conductor:
     def _finish(self) -> None:
         self._finishing = True
         self._somebody.set()
-        if self._answer is None:
+        if self._answer is not None:
+            self._answer.when_caught_up(partial(self._finish_answer, self._answer))
+
+    def _finish_answer(self, answer: LiveAnswer) -> None:
+        if answer is not self._answer:
             return
-        if self._answer.may_hold_speech:
-            self._answer.done()
+        if answer.may_hold_speech:
+            answer.done()
         else:
-            self._answer.skip()
+            answer.skip()
 
     def _steer(self, message: Finish | GoOn | Input) -> None:
         match message:
@@ -298,11 +304,7 @@ class Conductor:
             spool = await spool_found(self._place, step.number, resumed.epoch)
             past = state.of_turn(step.number)
         answer = LiveAnswer(step, spool, self._setting, self._tell, self._log.put, past)
-        try:
-            await answer.restore(resumed.typed if resumed is not None else "")
-        except BaseException:
-            await asyncio.to_thread(spool.close)
-            raise
+        answer.restore(resumed.typed if resumed is not None else "")
         answer.watch(self._sync)
         answer.hold(self._held)
         self._answer = answer

@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from channels.exceptions import StopConsumer
@@ -29,6 +29,7 @@ from apps.live.engines import EngineRoom, process_engines
 from apps.live.frames import RATES, decode_frame
 from apps.live.messages import (
     SUBPROTOCOL,
+    Ack,
     Drain,
     FromPage,
     Gap,
@@ -38,10 +39,11 @@ from apps.live.messages import (
     parse_message,
 )
 from apps.live.origins import origin_allowed
-from apps.live.outbox import Outbox, Outgoing
+from apps.live.outbox import Outbox, Outgoing, encoded
 from apps.live.process import live_sockets, spool_sync
 from apps.live.pulse import Pulse
 from apps.live.recorder import Place
+from apps.live.replay import turns
 from apps.live.rows import DATABASE_AWAY, in_database
 from apps.live.spool import SpoolBusyError
 from apps.ops.metrics import observe
@@ -55,6 +57,12 @@ WELCOME_WITHIN_S = 30.0  # after the connection
 GOODBYE_WITHIN_S = 2.0
 AWAY = (*DATABASE_AWAY, SpoolBusyError)  # the page tries again; nothing of ours is wrong
 QUEUED_MESSAGES = 64  # text messages not yet handled; a page sends a few a minute
+
+
+class Direct(Protocol):
+    """What our own server adds to a socket (`BoundedProtocol`)."""
+
+    def say(self, text: str) -> None: ...
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
@@ -76,10 +84,21 @@ class LiveConsumer(AsyncWebsocketConsumer):
         self._rate = SAMPLE_RATE  # of this page's frames
         self._life: asyncio.Task[None] | None = None
         self._overdue: asyncio.TimerHandle | None = None
+        self._direct: Direct | None = None
+        self._flowing = False  # the welcome is out: what is told goes down as it comes
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Until the socket is gone."""
+        # Channels' loop makes a task of every message, and its dispatch hops to one shared database thread: a
+        # slow query there would hold up the audio of all sessions. Nothing on this path needs the database.
+        self.scope, self.base_send = scope, send
+        self._direct = scope.get("direct")
+        with suppress(StopConsumer):
+            while True:
+                await self.dispatch(await receive())
+                await asyncio.sleep(0)  # a burst of one page: what hears it, and other pages, come in between
 
     async def dispatch(self, message: Mapping[str, Any]) -> None:
-        # Channels hops to one shared database thread before every message; a slow query there would hold up
-        # the audio of all sessions. Nothing on this path needs the database, so nothing hops.
         match message["type"]:
             case "websocket.receive":
                 self._receive(message.get("bytes"), message.get("text"))
@@ -119,6 +138,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 self._queue(parse_message(text or ""))
         except Refused as refused:
             self.end(refused.code, refused.why)
+        except Exception:
+            logger.exception("a message could not be taken")
+            self.end(CloseCode.ERROR, "failed")
 
     def _take(self, raw: bytes) -> None:
         if self._conductor is None:
@@ -157,6 +179,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             live_sockets.arrive(self, settings.MAX_LIVE_SESSIONS)
         except Refused as refused:
             self.end(refused.code, refused.why)
+        turns.arrives(self)
         self._life = asyncio.create_task(self._live(), name="live socket")
         self._overdue = asyncio.get_running_loop().call_later(
             WELCOME_WITHIN_S, self.end, CloseCode.ERROR, "no welcome in time"
@@ -302,16 +325,22 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.send(text_data=event.model_dump_json())
 
     def _welcomed(self) -> None:
+        turns.is_welcome(self)
         if self._overdue is not None:
             self._overdue.cancel()
 
     def _tell(self, message: Outgoing) -> None:
+        # An acknowledgement is half of all that goes down: it wakes no task where nothing else waits.
+        if isinstance(message, Ack) and self._flowing and self._direct is not None and not len(self._outbox):
+            self._direct.say(encoded(message))
+            return
         try:
             self._outbox.put(message)
         except Refused as refused:
             self.end(refused.code, refused.why)
 
     async def _sending(self) -> None:
+        self._flowing = True
         while True:
             await self.send(text_data=await self._outbox.take())
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.declared import DeclaredRate
@@ -225,19 +227,44 @@ class Intake:
 
 def watched(intake: Intake, sync: SpoolSync) -> None:
     """Have the intake's spool synced, and its page told on the loop that runs now."""
-    loop = asyncio.get_running_loop()
+    letterbox = _letterbox()
     sync.add(
         intake.spool,
-        Watch(
-            kept=lambda _: _call(loop, intake.kept),
-            unkept=lambda _: _call(loop, intake.unkept),
-        ),
+        Watch(kept=lambda _: letterbox.put(intake.kept), unkept=lambda _: letterbox.put(intake.unkept)),
     )
 
 
-def _call(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
-    """Hand over to the socket's loop; a loop that just ended needs nothing any more."""
-    try:
-        loop.call_soon_threadsafe(callback)
-    except RuntimeError:
-        logger.debug("a socket's loop ended before its last acknowledgement")
+class Letterbox:
+    """Calls from sync threads to one loop, which wakes once for all that came until it looks."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._lock = threading.Lock()
+        self._calls: list[Callable[[], None]] = []
+
+    def put(self, call: Callable[[], None]) -> None:
+        with self._lock:
+            self._calls.append(call)
+            if len(self._calls) > 1:
+                return
+        try:
+            self._loop.call_soon_threadsafe(self._empty)
+        except RuntimeError:
+            logger.debug("a socket's loop ended before its last acknowledgement")
+
+    def _empty(self) -> None:
+        with self._lock:
+            calls, self._calls = self._calls, []
+        for call in calls:
+            try:
+                call()
+            except Exception:
+                logger.exception("a page could not be told what is kept")
+
+
+_letterboxes: WeakKeyDictionary[asyncio.AbstractEventLoop, Letterbox] = WeakKeyDictionary()
+
+
+def _letterbox() -> Letterbox:
+    loop = asyncio.get_running_loop()
+    return _letterboxes.setdefault(loop, Letterbox(loop))

@@ -1,39 +1,148 @@
-"""What a fresh session is told of a recording that another one began to hear. Knows files, no sessions."""
+"""What a fresh session is told of a recording that another one began to hear. Knows files, no sessions.
+
+It goes on beside the frames that come meanwhile, until it has caught up with them. A few do so at a time, and
+pages that wait for their welcome come first.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import AsyncIterator, Generator
-from contextlib import closing
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from contextlib import asynccontextmanager, closing
 
-from apps.live.spool import Spool
+from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool
 from apps.live.spool_scan import LostRun
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk
 
 CHUNK_BYTES = 2 * SAMPLE_RATE * BYTES_PER_SAMPLE  # 2 s a chunk: ten minutes fit the session's queue
+AT_ONCE = 4
+LOOK_AGAIN_S = 0.2
+WELCOMES_FIRST_S = 5.0  # then it goes on although pages still come in
+OTHERS_FIRST_S = 30.0
+AT_ONCE_S = 60.0  # of audio that a session is told at once; a session forgets what is two minutes behind
+TIMES_LIFE = 8.0  # the rest is told no faster
 
 Piece = AudioChunk | LostRun
 
 
-async def replay(spool: Spool, from_sample: int) -> AsyncIterator[Piece]:
+class Replay:
     """The kept audio from `from_sample` on, and the holes in it, in order; read beside the event loop."""
-    with closing(_pieces(spool, from_sample)) as pieces:
-        while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+
+    def __init__(self, spool: Spool, from_sample: int) -> None:
+        self._spool, self._at = spool, from_sample
+        self._first = from_sample
+        self._lost_told = sum(run.at_sample < from_sample for run in spool.lost)
+        # As many as may be in memory alone: what is older is on disk.
+        self._recent: deque[AudioChunk] = deque(maxlen=MAX_UNSYNCED_FRAMES)
+
+    @property
+    def told_s(self) -> float:
+        """How much audio it has told."""
+        return (self._at - self._first) / SAMPLE_RATE
+
+    def came(self, chunk: AudioChunk) -> None:
+        """A frame was accepted meanwhile; it is told in its place."""
+        self._recent.append(chunk)
+
+    async def pieces(self, before_each: Callable[[], Awaitable[None]]) -> AsyncIterator[Piece]:
+        """Ends with the last piece: after the last look at what came meanwhile nothing is awaited."""
+        while not self._reached:
+            with closing(self._kept_pieces()) as pieces:
+                while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+                    self._note(piece)
+                    yield piece
+                    await before_each()
+        for piece in self._rest():
+            self._note(piece)
             yield piece
 
+    @property
+    def _reached(self) -> bool:
+        """Whether what is left to tell is in memory."""
+        in_memory = bool(self._recent) and self._recent[0].start <= self._at
+        return in_memory or self._at >= self._spool.samples
 
-def _pieces(spool: Spool, from_sample: int) -> Generator[Piece]:
-    lost = deque(run for run in spool.lost if run.at_sample >= from_sample)
-    start, held = from_sample, bytearray()
-    for pcm in spool.payloads(from_sample):
-        reached = start + len(held) // BYTES_PER_SAMPLE
-        if held and (len(held) >= CHUNK_BYTES or (lost and lost[0].at_sample <= reached)):
+    def _note(self, piece: Piece) -> None:
+        if isinstance(piece, LostRun):
+            self._lost_told += 1
+        else:
+            self._at = piece.start + piece.samples
+
+    def _rest(self) -> Iterator[Piece]:
+        lost = deque(self._spool.lost[self._lost_told :])
+        for chunk in list(self._recent):
+            while lost and lost[0].at_sample <= chunk.start:
+                yield lost.popleft()
+            if (fresh := cut_from(chunk, self._at)).pcm:
+                yield fresh
+        yield from lost
+
+    def _kept_pieces(self) -> Generator[Piece]:
+        lost = deque(self._spool.lost[self._lost_told :])
+        start, held = self._at, bytearray()
+        for pcm in self._spool.payloads(self._at):
+            reached = start + len(held) // BYTES_PER_SAMPLE
+            if held and (len(held) >= CHUNK_BYTES or (lost and lost[0].at_sample <= reached)):
+                yield AudioChunk(start, bytes(held))
+                start, held = reached, bytearray()
+            while lost and lost[0].at_sample <= start:
+                yield lost.popleft()
+            held += pcm
+        if held:
             yield AudioChunk(start, bytes(held))
-            start, held = reached, bytearray()
-        while lost and lost[0].at_sample <= start:
-            yield lost.popleft()
-        held += pcm
-    if held:
-        yield AudioChunk(start, bytes(held))
-    yield from lost
+
+
+class Turns:
+    """Who may replay now. One for the process."""
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._at_once, self._running = at_once, 0
+        self._arriving: set[object] = set()
+
+    def arrives(self, page: object) -> None:
+        """A page waits for its welcome."""
+        self._arriving.add(page)
+
+    def is_welcome(self, page: object) -> None:
+        """It waits no longer, or is gone."""
+        self._arriving.discard(page)
+
+    @asynccontextmanager
+    async def turn(self, enough: Callable[[], bool]) -> AsyncIterator[None]:
+        """Begin when others leave room; at once where `enough` says that nothing is to be told any more."""
+        began = time.monotonic()
+        while self._others_first(time.monotonic() - began) and not enough():  # noqa: ASYNC110 - few look, rarely
+            await asyncio.sleep(LOOK_AGAIN_S)
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+
+    def _others_first(self, waited_s: float) -> bool:
+        if self._arriving and waited_s < WELCOMES_FIRST_S:
+            return True
+        return self._running >= self._at_once and waited_s < OTHERS_FIRST_S
+
+
+turns = Turns()
+
+
+def ahead_s(told_s: float, since_s: float) -> float:
+    """How long to wait after `told_s` of audio were told within `since_s`; at most 0: not at all."""
+    return (told_s - AT_ONCE_S) / TIMES_LIFE - since_s
+
+
+def cut_to(chunk: AudioChunk, until: int | None) -> AudioChunk:
+    """Without what comes from sample `until` on."""
+    if until is None or chunk.start + chunk.samples <= until:
+        return chunk
+    return AudioChunk(chunk.start, chunk.pcm[: (until - chunk.start) * BYTES_PER_SAMPLE])
+
+
+def cut_from(chunk: AudioChunk, start: int) -> AudioChunk:
+    """Without what comes before sample `start`."""
+    skipped = max(0, start - chunk.start)
+    return AudioChunk(chunk.start + skipped, chunk.pcm[skipped * BYTES_PER_SAMPLE :])

@@ -9,8 +9,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass
 
 from apps.live.spool import Spool
@@ -84,11 +86,23 @@ class SpoolSync:
         """Sync every spool that has frames waiting, within bounds."""
         began = time.monotonic()
         due = self._due(began)
-        syncs = [self._pool.submit(self._sync, spool, watch) for spool, watch in due]
-        _, hanging = wait(syncs, self._round_within_s)
+        left = deque(due)
+        syncs = [self._pool.submit(self._sync_all, left) for _ in range(min(THREADS, len(due)))]
+        _, late = wait(syncs, self._round_within_s)
+        hanging = self._hanging(due) if late else 0
         if hanging:
-            logger.warning("%d of %d spools are not synced in time", len(hanging), len(due))
-            observe("spool_hangs", len(hanging))
+            logger.warning("%d of %d spools are not synced in time", hanging, len(due))
+            observe("spool_hangs", hanging)
+
+    def _hanging(self, due: Sequence[tuple[Spool, Watch]]) -> int:
+        with self._lock:
+            return sum(spool in self._syncing for spool, _ in due)
+
+    def _sync_all(self, left: deque[tuple[Spool, Watch]]) -> None:
+        """One thread's share of a round: a spool that hangs keeps only this thread."""
+        with suppress(IndexError):
+            while True:
+                self._sync(*left.popleft())
 
     def _due(self, now: float) -> list[tuple[Spool, Watch]]:
         with self._lock:

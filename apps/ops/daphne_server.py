@@ -77,6 +77,8 @@ class BoundedServer(Server):  # type: ignore[misc]
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         scope["message_taken"] = getattr(protocol, "message_taken", None)
+        if isinstance(protocol, BoundedProtocol):
+            scope["direct"] = protocol
         return super().create_application(protocol, scope)
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:

@@ -47,7 +47,7 @@ class Bench:
         self.answer = LiveAnswer(STEP, spool, setting, self.told.append, self.logged.append, past)
 
     async def outcome(self) -> AnswerOutcome:
-        await self.answer.restore("")
+        self.answer.restore("")
         return await self.answer.run()
 
 
@@ -123,7 +123,7 @@ def test_words_that_are_final_are_not_heard_again_when_the_spool_had_to_be_begun
 
     async def uploaded_again() -> tuple[AnswerOutcome, list[ev.Event]]:
         bench = Bench(spool, [told, final(1, 0.0, 1.5)])
-        await bench.answer.restore("")
+        bench.answer.restore("")
         running = asyncio.create_task(bench.answer.run())
         sent = frames(said, first_seq=0)
         for frame in sent[:5]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from apps.interviews.models import Turn
-from apps.live.replay import CHUNK_BYTES, replay
+from apps.live.replay import CHUNK_BYTES, Replay
 from apps.live.spool import Spool, open_spool
 from apps.live.spool_scan import LostRun
 from inference.audio import AudioChunk
@@ -42,9 +42,13 @@ def final_when_kept(page: Page) -> dict[str, Any]:
     return page.of("transcript.final")[0]
 
 
+async def at_once() -> None:
+    """No pause between two pieces."""
+
+
 def replayed(spool: Spool, from_sample: int) -> list[AudioChunk | LostRun]:
     async def gathered() -> list[AudioChunk | LostRun]:
-        return [piece async for piece in replay(spool, from_sample)]
+        return [piece async for piece in Replay(spool, from_sample).pieces(at_once)]
 
     return asyncio.run(gathered())
 
