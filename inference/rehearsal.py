@@ -13,9 +13,10 @@ from typing import Any
 
 from inference import events as ev
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk
+from inference.brief import AnswerBrief
 from inference.config import SessionConfig
 from inference.ports import Engines
-from inference.session import AnswerBrief, AnswerSession
+from inference.session import AnswerSession
 from inference.transcription import join_texts
 
 CHUNK_S = 0.1

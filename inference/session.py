@@ -9,14 +9,14 @@ The speaker is heard while earlier speech is decoded and judged. Knows nothing o
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from inference import events as ev
-from inference.assessment import Answer, Assessment, Language, QuestionSpec
+from inference.assessment import Answer, Assessment, QuestionSpec
 from inference.audio import SAMPLE_RATE, AudioChunk, Hole, MissingWhy
+from inference.brief import AnswerBrief, AnswerOutcome
 from inference.channel import Channel
 from inference.clocks import TurnClocks
 from inference.config import SessionConfig
@@ -33,6 +33,7 @@ from inference.endpointing import (
     UtteranceEnded,
 )
 from inference.feedback import Judge
+from inference.judging import Judging
 from inference.nlp.language import detect
 from inference.observe import Observe, ignore
 from inference.pauses import OwnPauses
@@ -46,51 +47,6 @@ logger = logging.getLogger(__name__)
 
 EARLY_CHUNKS = 1_200  # pushed before `run`: what a restart brings, in chunks of two seconds
 EVENTS = 4_000
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerBrief:
-    """What a session is told about its turn. `spoken` None: the recogniser finds the language itself.
-
-    `any_language`: the speaker chooses it, and is judged in it. `subject` is what the interview is about:
-    names in it are likely to be said.
-
-    The rest is for a session that goes on where another one was killed: its audio is pushed from `heard_to_s`
-    on, the end of the last utterance `heard` (0.0 without any); the holes that were told are `missing`.
-    With `ended` the turn is over and that was told: what is pushed before `run` is still heard, then judged.
-    """
-
-    turn: int
-    question: QuestionSpec
-    limit_s: float = 180.0
-    ask_follow_up: bool = True
-    first_rev: int = 1
-    spoken: Language | None = None
-    any_language: bool = False
-    subject: str = ""
-    heard: tuple[HeardUtterance, ...] = ()
-    heard_to_s: float = 0.0
-    missing: tuple[Missing, ...] = ()
-    ended: ev.EndReason | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerOutcome:
-    """How the turn came out. `speech_s` leaves out longer pauses; `speech_end_s` None: nothing was said.
-
-    Audio in `missing` has no words in `transcript`: whoever shows it puts them between the utterances.
-    """
-
-    turn: int
-    end_reason: ev.EndReason
-    transcript: str
-    utterances: tuple[HeardUtterance, ...]
-    assessment: Assessment | None
-    outcome: ev.Outcome
-    low_confidence: bool
-    speech_s: float
-    speech_end_s: float | None
-    missing: tuple[Missing, ...] = ()
 
 
 class AnswerSession:
@@ -112,10 +68,9 @@ class AnswerSession:
         self._config = config or SessionConfig()
         self._early: Channel[AudioChunk] = Channel(EARLY_CHUNKS)
         self._ear: OpenEar | None = None
-        self._judge = Judge(brief.turn, engines.llm, self._emit, observe, rev=brief.first_rev - 1)
+        judge = Judge(brief.turn, engines.llm, self._emit, observe, rev=brief.first_rev - 1)
+        self._judging = Judging(judge)
         self._transcriber: Transcriber | None = None
-        self._judging: asyncio.Task[Assessment] | None = None
-        self._judged: Answer | None = None
         self._ended = brief.ended
         self._typed = ""
         self._deaf = False  # typing was offered
@@ -189,9 +144,7 @@ class AnswerSession:
                 self._turns.stop()
             if self._transcriber is not None:
                 self._transcriber.stop()
-            if self._judging is not None:
-                self._judging.cancel()
-                await asyncio.gather(self._judging, return_exceptions=True)
+            await self._judging.stop()
             self.events.close()
 
     async def _listen(self) -> None:
@@ -297,12 +250,9 @@ class AnswerSession:
             self._onset_s = at_s
             if self._brief.ended is None:
                 self._emit(ev.SpeechStarted(turn=self._brief.turn, at_s=at_s))
-        if self._judging is not None and not self._judging.done():
-            self._judging.cancel()
         if paused:
             self._emit(ev.TurnResumed(turn=self._brief.turn, at_s=at_s))
-        self._judged = None
-        self._judge.withdraw()
+        self._judging.withdraw()
 
     def _tick(self, heard: Heard) -> None:
         """A little later on the audio clock: has a clock struck?"""
@@ -346,14 +296,12 @@ class AnswerSession:
         if self._ended is not None or self._transcriber is None or not self._transcriber.settled:
             return
         answer = self._answer()
-        if answer == self._judged or not answer.text:
+        if answer == self._judging.answer or not answer.text:
             return
         if self._clocks.paused:
-            self._start_judging(answer)
+            self._judging.begin(answer)
         else:
-            self._judged = answer
-            self._judge.withdraw()
-            self._judge.sketch(answer)
+            self._judging.sketch(answer)
 
     def _soft_commit(self) -> None:
         self._emit(
@@ -361,14 +309,7 @@ class AnswerSession:
                 turn=self._brief.turn, at_s=self._at_s, speech_end_s=self._speech_end_s or self._at_s
             )
         )
-        self._start_judging(self._answer())
-
-    def _start_judging(self, answer: Answer) -> None:
-        if self._judging is not None and not self._judging.done():
-            self._judging.cancel()
-        self._judged = answer
-        self._judge.withdraw()
-        self._judging = asyncio.create_task(self._judge.judge(answer), name=f"judge {self._brief.turn}")
+        self._judging.begin(self._answer())
 
     def _end(self, reason: ev.EndReason) -> None:
         if self._ended is None:
@@ -386,7 +327,7 @@ class AnswerSession:
                 )
             )
         if reason == "skipped":
-            self._judge.withdraw()
+            self._judging.withdraw()
             return self._outcome(reason, self._answer(), None, "unscored")
         if self._transcriber is not None and not await self._transcriber.settle(self._config.settle_s):
             logger.error("turn %d: decodes still running long after its end", self._brief.turn)
@@ -394,10 +335,10 @@ class AnswerSession:
             self._unheard = True
         answer = self._answer()
         if self._lost and not self._typed:
-            return self._outcome(reason, answer, None, self._unscored(low_confidence=True))
+            return self._outcome(reason, answer, None, self._judging.unscored(low_confidence=True))
         if not answer.text:
-            return self._outcome(reason, answer, None, self._unscored(low_confidence=self._gaps))
-        assessment = await self._judgement(answer)
+            return self._outcome(reason, answer, None, self._judging.unscored(low_confidence=self._gaps))
+        assessment = await self._judging.reading(answer)
         if assessment.score is None:
             return self._outcome(reason, answer, assessment, "unscored")
         if self._brief.ask_follow_up:
@@ -406,23 +347,6 @@ class AnswerSession:
             )
         degraded = self._engines.llm is not None and assessment.source == "rules"
         return self._outcome(reason, answer, assessment, "degraded" if degraded else "complete")
-
-    async def _judgement(self, answer: Answer) -> Assessment:
-        """The reading of the whole answer: the one begun at the soft commit if nothing changed since."""
-        if (
-            self._judging is None
-            or self._judging.cancelled()
-            or self._judged != answer
-            or not self._clocks.paused
-        ):
-            self._start_judging(answer)
-        assert self._judging is not None  # noqa: S101 - set by _start_judging
-        return await self._judging
-
-    def _unscored(self, *, low_confidence: bool) -> ev.Outcome:
-        self._judge.withdraw()
-        self._judge.leave_unscored(low_confidence=low_confidence)
-        return "unscored"
 
     @property
     def _lost(self) -> bool:

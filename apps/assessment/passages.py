@@ -15,8 +15,8 @@ UNSURE_BELOW = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A run of the transcript. `unsure`: the recogniser was not certain of these words. It wrote them as `heard`,
-    where they were put right.
+    """A run of the transcript. `unsure`: the recogniser was not certain of it. It wrote `heard` where
+    words were put right.
 
     With `missing_s` it is no words at all, but the place of so much audio that was lost.
     """

@@ -20,10 +20,11 @@ from apps.live.spool_sync import SpoolSync
 from inference import events as ev
 from inference.assessment import Language
 from inference.audio import SAMPLE_RATE, AudioChunk, MissingWhy
+from inference.brief import AnswerBrief, AnswerOutcome
 from inference.observe import Observe
 from inference.pauses import OwnPauses
 from inference.ports import Engines
-from inference.session import AnswerBrief, AnswerOutcome, AnswerSession
+from inference.session import AnswerSession
 from inference.transcription import Missing, heard_before, missing_before
 
 logger = logging.getLogger(__name__)

@@ -47,7 +47,7 @@ from apps.live.rows import in_database, insist
 from apps.live.spool import MAX_UNSYNCED_FRAMES
 from apps.live.spool_sync import SpoolSync
 from inference import events as ev
-from inference.session import AnswerOutcome
+from inference.brief import AnswerOutcome
 from inference.transcription import HeardUtterance, heard_in, spoken_language
 
 logger = logging.getLogger(__name__)

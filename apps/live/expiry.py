@@ -23,8 +23,8 @@ from apps.live.spool import Spool, open_spool
 from apps.ops.metrics import observe
 from inference import events as ev
 from inference.assessment import Answer
+from inference.brief import AnswerOutcome
 from inference.nlp.score import assess
-from inference.session import AnswerOutcome
 from inference.transcription import heard_before, join_texts, words_lost
 
 logger = logging.getLogger(__name__)

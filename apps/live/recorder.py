@@ -27,7 +27,7 @@ from apps.live.spool import Recording, Spool
 from apps.live.spool_scan import LostRun
 from inference import events as ev
 from inference.assessment import Word
-from inference.session import AnswerOutcome
+from inference.brief import AnswerOutcome
 from inference.transcription import HeardUtterance
 
 

@@ -12,8 +12,9 @@ from inference import events as ev
 from inference.adapters.fakes import LoudnessDetector, ScriptedRecognizer
 from inference.assessment import QuestionSpec
 from inference.audio import SAMPLE_RATE, AudioChunk
+from inference.brief import AnswerBrief, AnswerOutcome
 from inference.ports import Assessor, Engines, Recognizer
-from inference.session import AnswerBrief, AnswerOutcome, AnswerSession
+from inference.session import AnswerSession
 
 QUESTION = QuestionSpec("Tell me about a time you solved a hard technical problem.", "en", "behavioural")
 STAR = (

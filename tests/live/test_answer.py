@@ -24,9 +24,9 @@ from apps.live.spool import Recording, Spool, open_spool
 from apps.live.spool_sync import SpoolSync
 from inference import events as ev
 from inference.adapters.fakes import LoudnessDetector, ScriptedRecognizer
+from inference.brief import AnswerOutcome
 from inference.observe import ignore
 from inference.ports import Engines
-from inference.session import AnswerOutcome
 from tests.live.here import Statements, database_threads
 from tests.live.stack import ANSWER, WITHIN_S, Person
 from tests.live.wire import frames, silence, speech

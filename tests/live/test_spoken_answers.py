@@ -11,9 +11,9 @@ import pytest
 
 from inference.assessment import QuestionSpec
 from inference.bootstrap import build_engines, close_engines, start_engines
+from inference.brief import AnswerBrief
 from inference.config import LlmConfig, RecognizerConfig
 from inference.rehearsal import Summary, rehearse
-from inference.session import AnswerBrief
 from tests.database import site_environment
 from tests.inference.spoken import SPOKEN, Clip, clip, clips, errors
 from tests.ops.site import Site, manage

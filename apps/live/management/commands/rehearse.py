@@ -18,10 +18,10 @@ from apps.ops.command import PlainCommand
 from apps.ops.engine_settings import llm_config, recognizer_config, why_no_speech
 from inference.assessment import Language, QuestionSpec
 from inference.bootstrap import AudioUnreadable, build_engines, close_engines, read_audio, start_engines
+from inference.brief import AnswerBrief
 from inference.nlp.language import detect
 from inference.ports import EngineUnavailable
 from inference.rehearsal import Summary, rehearse
-from inference.session import AnswerBrief
 
 DEFAULT_QUESTION = "Tell me about a time you solved a hard technical problem."
 
