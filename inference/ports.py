@@ -50,6 +50,7 @@ class Speech:
     `language` None lets the engine detect it. `terms` are names likely to be said.
     `full_window` asks for Whisper's own 30 s window instead of the cut one. `voiced_s` is how much of it the
     voice detector heard as voice, None when nobody listened: the engine then estimates it from the energy.
+    `voice_end_s` is where it heard the last of it: voice at its end or start without words is a fault.
     `answer_within_s`: a doubted reading is tried again only if that is likely to end in time; None: always.
     """
 
@@ -59,6 +60,7 @@ class Speech:
     full_window: bool = False
     with_words: bool = True
     voiced_s: float | None = None
+    voice_end_s: float | None = None
     answer_within_s: float | None = None
 
 

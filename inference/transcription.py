@@ -249,6 +249,7 @@ class Transcriber:
             self._listening.terms,
             with_words=words,
             voiced_s=utterance.voiced_s,
+            voice_end_s=utterance.speech_end_s - utterance.start_s,
         )
 
     def _emit_partial(self, number: int, text: str, stable_chars: int) -> None:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, Field, ValidationError
 
 from inference.adapters import guards
-from inference.adapters.words import Piece, words_from
+from inference.adapters.words import Piece, wordless_s, words_from
 from inference.assessment import Language, Word
 from inference.audio import duration_s
 from inference.nlp.language import detect
@@ -78,6 +78,7 @@ def transcript_of(body: bytes, asked: Asked) -> Transcript:
         raise ReplyInvalid from None  # the cause holds the text it failed on
     language, ours = _language(reply, asked.speech)
     text = _plain(reply.text, language)
+    words = _words(reply, text, language, asked.speech) if text else ()
     seen = guards.Evidence(
         text=text,
         language=language,
@@ -85,11 +86,11 @@ def transcript_of(body: bytes, asked: Asked) -> Transcript:
         no_speech=min(_given(one.no_speech_prob for one in reply.segments or ()), default=0.0),
         at_token_limit=_too_much(text, language, duration_s(asked.speech.pcm)),
         terms=asked.terms,
+        wordless_s=wordless_s(words, asked.speech.voice_end_s),
     )
     doubted = guards.fault(seen) is not None
     if not text or guards.invented(seen):
         return Transcript("", language, low_confidence=doubted, untried=doubted)
-    words = _words(reply, text, language, asked.speech)
     confidence = _confidence(reply)
     unsure = not ours or confidence < UNSURE_BELOW
     return Transcript(text, language, words, round(confidence, 3), doubted or unsure, untried=doubted)

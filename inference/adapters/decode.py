@@ -17,7 +17,7 @@ from faster_whisper.tokenizer import Tokenizer
 
 from inference.adapters import guards
 from inference.adapters.loudness import samples_of, silent, voiced_s
-from inference.adapters.words import Piece, words_from
+from inference.adapters.words import Piece, wordless_s, words_from
 from inference.assessment import Language, Word
 from inference.audio import SAMPLE_RATE, duration_s
 from inference.ports import Speech, Transcript
@@ -57,13 +57,11 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What one try gave. `encoded` stays with the model's own device; `tokens` are text tokens only."""
+    """What one try gave."""
 
     seen: guards.Evidence
-    tokens: list[int]
     log_probability: float
-    encoded: Any
-    tokenizer: Tokenizer
+    words: tuple[Word, ...]
 
     @property
     def fault(self) -> guards.Fault | None:
@@ -117,10 +115,7 @@ class Decoder:
 
     def _again(self, first: _Reading, samples: Floats, speech: Speech, other: float) -> _Reading:
         second = self._read(samples, speech, _Plan(other))
-        # A text that is merely short beats one that loops: it claims nothing that was not said.
-        return (
-            first if second.fault in {"repetition", "token_limit"} and first.fault == "truncation" else second
-        )
+        return first if first.fault == "truncation" and _is_worse(second, first) else second
 
     def _read(self, samples: Floats, speech: Speech, plan: _Plan) -> _Reading:
         encoded = self._encode(samples, plan.window_s)
@@ -148,7 +143,9 @@ class Decoder:
             at_token_limit=len(result.sequences_ids[0]) >= limit - len(prompt),
             terms=plan.terms,
         )
-        return _Reading(seen, tokens, float(result.scores[0]), encoded, tokenizer)
+        words = self._words(tokens, tokenizer, encoded, speech) if speech.with_words and text else ()
+        seen = replace(seen, wordless_s=wordless_s(words, speech.voice_end_s))
+        return _Reading(seen, float(result.scores[0]), words)
 
     def _encode(self, samples: Floats, window_s: float) -> Any:
         """Silence is appended to the samples: zeros in the mel spectrogram are not silence to the model."""
@@ -181,26 +178,27 @@ class Decoder:
         seen = reading.seen
         if not seen.text or guards.invented(seen):
             return Transcript("", seen.language, low_confidence=reading.fault is not None)
-        words = self._words(reading, speech) if speech.with_words else ()
-        sure = [word.confidence for word in words]
+        sure = [word.confidence for word in reading.words]
         confidence = sum(sure) / len(sure) if sure else math.exp(min(0.0, reading.log_probability))
         return Transcript(
             text=seen.text,
             language=seen.language,
-            words=words,
+            words=reading.words,
             confidence=round(confidence, 3),
             low_confidence=reading.fault is not None or confidence < UNSURE_BELOW,
         )
 
-    def _words(self, reading: _Reading, speech: Speech) -> tuple[Word, ...]:
+    def _words(
+        self, tokens: list[int], tokenizer: Tokenizer, encoded: Any, speech: Speech
+    ) -> tuple[Word, ...]:
         """Times and probabilities from the cross-attention over the same encoder output."""
         length_s = duration_s(speech.pcm)
         frames = round(length_s * FRAMES_A_SECOND)
-        found = self._model.find_alignment(reading.tokenizer, [reading.tokens], reading.encoded, frames)[0]
+        found = self._model.find_alignment(tokenizer, [tokens], encoded, frames)[0]
         pieces = [
             Piece(t["word"], float(t["start"]), float(t["end"]), float(t["probability"])) for t in found
         ]
-        language = reading.seen.language
+        language: Language = "zh" if tokenizer.language_code == "zh" else "en"
         if language == "zh":
             pieces = [piece._replace(text=self._simplified(piece.text)) for piece in pieces]
         return words_from(pieces, language, length_s)
@@ -211,6 +209,12 @@ class Decoder:
 
             self._simplify = OpenCC("t2s")
         return str(self._simplify.convert(text))
+
+
+def _is_worse(second: _Reading, first: _Reading) -> bool:
+    """A text that is merely short beats one that loops: it claims nothing that was not said."""
+    fewer = len(guards.units(second.seen.text)) < len(guards.units(first.seen.text))
+    return second.fault in {"repetition", "token_limit"} or (second.fault == "truncation" and fewer)
 
 
 def _other_window_s(samples: Floats, plan: _Plan) -> float:

@@ -19,6 +19,8 @@ LONGEST_LOOP = 12  # words or characters
 LOOP_LIMITS = {1: 5, 2: 4}
 LOOP_LIMIT = 3
 MIN_UNITS_A_SECOND: dict[Language, float] = {"en": 1.0, "zh": 2.0}
+# Whole readings, clean and noisy, leave 0.7 s at most; those without their last third 1.3 s and more.
+WORDLESS_MOST_S = 1.1
 VOICE_MIN_S = 0.15  # a shorter sound is a click
 NEAR_SILENCE_S = 0.4
 # Nobody says more than this in a second of voice, a few units beside: detectors miss soft syllables.
@@ -79,6 +81,7 @@ class Evidence:
     no_speech: float = 0.0
     at_token_limit: bool = False
     terms: tuple[str, ...] = ()
+    wordless_s: float = 0.0  # at the beginning or the end of the voice
 
 
 def fault(seen: Evidence) -> Fault | None:
@@ -88,7 +91,8 @@ def fault(seen: Evidence) -> Fault | None:
         return "token_limit"
     if loops(heard) or compresses(seen.text):
         return "repetition"
-    if len(heard) < int(seen.voiced_s * MIN_UNITS_A_SECOND[seen.language]):
+    few = len(heard) < int(seen.voiced_s * MIN_UNITS_A_SECOND[seen.language])
+    if few or seen.wordless_s > WORDLESS_MOST_S:
         return "truncation"
     if echoes(heard, seen.terms):
         return "echo"

@@ -66,6 +66,7 @@ def speech_header(speech: Speech, chinese_full: bool) -> Header:
         "full_window": speech.full_window,
         "with_words": speech.with_words,
         "voiced_s": speech.voiced_s,
+        "voice_end_s": speech.voice_end_s,
         "answer_within_s": speech.answer_within_s,
         "chinese_full": chinese_full,
     }
@@ -79,6 +80,7 @@ def speech_from(header: Header, pcm: bytes) -> tuple[Speech, bool]:
         full_window=header["full_window"],
         with_words=header["with_words"],
         voiced_s=header["voiced_s"],
+        voice_end_s=header["voice_end_s"],
         answer_within_s=header["answer_within_s"],
     )
     return speech, header["chinese_full"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
 from inference.assessment import Language, Word
 
 SHORT_WORD_S = 0.15
+LONGEST_WORD_S = 1.5  # the alignment may stretch the last word over what was left out
 
 
 class Piece(NamedTuple):
@@ -30,6 +32,14 @@ def words_from(pieces: list[Piece], language: Language, length_s: float) -> tupl
         else:
             joined.append(piece)
     return tuple(_word(piece, length_s) for piece in _without_lead(joined))
+
+
+def wordless_s(words: Sequence[Word], voice_end_s: float | None) -> float:
+    """How long there is no word at the beginning or at the end of the voice; 0.0 where that is not known."""
+    if not words or voice_end_s is None:
+        return 0.0
+    last = words[-1]
+    return max(words[0].start_s, voice_end_s - min(last.end_s, last.start_s + LONGEST_WORD_S))
 
 
 def _continues(before: str, text: str, language: Language) -> bool:

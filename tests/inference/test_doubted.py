@@ -29,6 +29,16 @@ def test_a_doubted_reading_is_tried_again_only_while_there_is_time(decoder: Deco
         assert (patient.low_confidence, patient.untried, patient.retried) == (True, False, True)
 
 
+def test_words_that_end_well_before_the_voice_are_doubted(decoder: Decoder) -> None:
+    spoken = clip("off_topic")
+    whole = Speech(spoken.pcm, "en", voice_end_s=spoken.speech_end_s, answer_within_s=0.0)
+    assert not decoder.decode(whole).low_confidence
+    longer = replace(whole, pcm=spoken.pcm + bytes(64_000), voice_end_s=spoken.speech_end_s + 2.0)
+    cut_off = decoder.decode(longer)
+    assert (cut_off.low_confidence, cut_off.untried) == (True, True)
+    assert cut_off.text
+
+
 def test_a_click_is_no_text(decoder: Decoder) -> None:
     heard = decoder.decode(Speech(clip("short_no").pcm, "en", voiced_s=0.1))
     assert (heard.text, heard.words) == ("", ())

@@ -55,6 +55,11 @@ def test_one_word_for_five_seconds_of_voice_is_cut_off() -> None:
     assert fault(seen("广州", "zh", voiced_s=3.0)) == "truncation"
 
 
+def test_voice_that_goes_on_without_words_is_cut_off() -> None:
+    assert fault(seen(CLAUSE, voiced_s=6.0, wordless_s=1.3)) == "truncation"
+    assert fault(seen(CLAUSE, voiced_s=6.0, wordless_s=0.8)) is None
+
+
 def test_a_short_answer_is_whole() -> None:
     assert fault(seen("No.", voiced_s=0.9)) is None
     assert fault(seen("No, I have not.", voiced_s=0.9)) is None

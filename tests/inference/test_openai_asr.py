@@ -137,6 +137,13 @@ async def test_segments_tell_the_confidence_where_words_do_not() -> None:
     assert 0.2 < unsure.confidence < 0.25
 
 
+async def test_a_servers_words_that_end_before_the_voice_are_doubted() -> None:
+    words = [{"word": word, "start": i / 4, "end": i / 4 + 0.2} for i, word in enumerate(PLAIN)]
+    for voice_end_s, doubted in ((len(PLAIN) / 4, False), (len(PLAIN) / 4 + 2.0, True)):
+        transcript = await heard(said(TEXT, words=words), Speech(LONGER, "en", voice_end_s=voice_end_s))
+        assert (transcript.low_confidence, transcript.untried) == (doubted, doubted)
+
+
 async def test_a_guess_is_asked_without_words() -> None:
     async with speech_server(said(TEXT)) as server, recognizer(server) as ears:
         guess = await ears.transcribe(Speech(SHORT, "en", with_words=False), Priority.PARTIAL)

@@ -120,6 +120,14 @@ async def test_what_ends_without_a_pause_is_asked_as_a_final_with_the_time_there
     assert (priority, asked.answer_within_s, asked.full_window) == (Priority.FINAL, 30.0, False)
 
 
+async def test_where_the_voice_ends_is_told_from_the_start_of_the_audio() -> None:
+    heard = Heard(Recogniser(text("We shipped it.")))
+    heard.recogniser.may.set()
+    heard.transcriber.close(replace(utterance(), speech_end_s=11.5))
+    await eventually(lambda: heard.finals)
+    assert heard.recogniser.asked[0][1].voice_end_s == 1.5
+
+
 async def test_while_the_recogniser_is_busy_no_guess_is_asked() -> None:
     heard = Heard(Recogniser(text("We"), busy=True))
     heard.transcriber.guess(utterance())

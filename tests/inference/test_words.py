@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from inference.adapters.words import Piece, words_from
-from inference.assessment import Language
+from inference.adapters.words import Piece, wordless_s, words_from
+from inference.assessment import Language, Word
 
 
 def texts(language: Language, *pieces: str) -> list[str]:
@@ -42,3 +42,19 @@ def test_times_stay_inside_the_audio() -> None:
 def test_nothing_is_no_words() -> None:
     assert words_from([], "en", 1.0) == ()
     assert texts("en", " ", "") == []
+
+
+def test_voice_without_words_is_found_at_both_ends() -> None:
+    words = (Word("we", 0.5, 0.7, 0.9), Word("test", 0.7, 1.0, 0.9))
+    assert wordless_s(words, 1.2) == 0.5
+    assert wordless_s(words, 4.0) == 3.0
+    assert wordless_s((Word("we", 2.0, 2.2, 0.9), *words[1:]), 1.0) == 2.0
+
+
+def test_a_last_word_that_is_stretched_over_what_was_left_out_does_not_hide_it() -> None:
+    assert wordless_s((Word("the", 1.0, 6.0, 0.9),), 6.0) == 3.5
+
+
+def test_without_words_or_a_listener_nothing_is_known_to_be_missing() -> None:
+    assert wordless_s((), 4.0) == 0.0
+    assert wordless_s((Word("we", 2.0, 2.2, 0.9),), None) == 0.0
