@@ -2,70 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import resource
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from types import SimpleNamespace
-from typing import Any
 
 import daphne.server  # noqa: F401 - first: it chooses Twisted's reactor
 import pytest
-from daphne.ws_protocol import WebSocketFactory
-from twisted.internet import testing
 from twisted.internet.protocol import Protocol
 
 from apps.ops.daphne_connections import STEPS_A_TURN, BoundedProtocol, BoundedTransport
 from apps.ops.descriptors import Descriptors
-from tests.ops.flooded import UPGRADE, masked
+from tests.ops.flooded import masked
+from tests.ops.scripted_wire import Wire, opened_socket, twisted
 
-twisted: Any = testing  # typed by halves
-PING, PONG = 9, b"\x8a\x00"
+PING = 9
 FRAMES_A_TURN = STEPS_A_TURN // 2
-
-
-class Turns:
-    """A reactor whose loop goes round when told to."""
-
-    def __init__(self) -> None:
-        self.waiting: list[Callable[[], None]] = []
-
-    def callLater(self, _delay_s: float, call: Callable[[], None]) -> None:  # noqa: N802 - Twisted's name
-        self.waiting.append(call)
-
-    def go_round(self) -> None:
-        due, self.waiting = self.waiting, []
-        for call in due:
-            call()
-
-
-class Wire(twisted.StringTransport):  # type: ignore[misc]
-    reactor: Turns
-
-    def pongs(self) -> int:
-        return int(self.value().count(PONG))
 
 
 @pytest.fixture
 def opened() -> tuple[BoundedProtocol, Wire]:
-    """A socket that its application accepted."""
-    server = SimpleNamespace(
-        root_path="",
-        proxy_forwarded_address_header=None,
-        protocol_connected=lambda protocol: None,
-        create_application=lambda protocol, scope: asyncio.Queue(),
-        log_action=lambda *action: None,
-    )
-    wire = Wire()
-    wire.reactor = Turns()
-    protocol = BoundedProtocol()
-    protocol.factory = WebSocketFactory(server)
-    protocol._raw_query_string = b""
-    protocol.makeConnection(wire)
-    protocol.dataReceived(UPGRADE % b"/")
-    protocol.serverAccept()
-    return protocol, wire
+    return opened_socket()
 
 
 def test_a_block_of_many_frames_is_taken_in_turns(opened: tuple[BoundedProtocol, Wire]) -> None:
@@ -130,6 +89,39 @@ def test_a_reader_is_late_only_from_when_something_waits(
     ours.doWrite()
     assert ours.unsent
     assert not ours.unread(now, limit_s=8)  # it took something
+
+
+def test_what_is_written_arrives_in_order_whether_the_network_takes_it_at_once_or_not(
+    transport: tuple[BoundedTransport, socket.socket],
+) -> None:
+    ours, theirs = transport
+    theirs.setblocking(False)
+    written, read = b"", b""
+    for number in range(400):
+        part = number.to_bytes(2) * (number * 5)
+        written += part
+        ours.write(part)
+        if number % 50 == 49:  # now and then it reads, and something may go out
+            read += theirs.recv(1 << 14)
+            ours.doWrite()
+    assert ours.unsent
+    while ours.unsent:
+        read += theirs.recv(1 << 18)
+        ours.doWrite()
+    with suppress(BlockingIOError):
+        while block := theirs.recv(1 << 18):
+            read += block
+    assert read == written
+
+
+def test_what_is_written_to_a_client_that_is_gone_is_left_to_the_loop(
+    transport: tuple[BoundedTransport, socket.socket],
+) -> None:
+    ours, theirs = transport
+    theirs.close()
+    ours.write(b"to nobody")
+    assert ours.unsent == len(b"to nobody")
+    assert isinstance(ours.doWrite(), Exception)  # by which the loop ends the connection
 
 
 def test_connections_accepted_at_once_count_before_descriptors_are_counted_again(
