@@ -39,7 +39,6 @@ class TurnTaking:
     ask_after_s: float = 45.0  # of silence: are you still there? As much again, and the turn ends
     warn_at: float = 0.9  # of the time limit
     turn_model_after_s: float = 0.2
-    turn_model_within_s: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,10 +55,11 @@ class SmartTurn:
         self._observe, self._within_s = observe, within_s
         self._thread = ThreadPoolExecutor(1, "smart turn")
         self._waiting = 0
+        self._closed = False
 
     async def over(self, pcm: bytes) -> float | None:
         """0.0-1.0 for the audio up to a pause; None when it cannot tell in time."""
-        if self._waiting >= WAITING:
+        if self._closed or self._waiting >= WAITING:
             self._observe("fallback:turn_model", 1)
             return None
         self._waiting += 1
@@ -66,16 +67,21 @@ class SmartTurn:
         working = asyncio.get_running_loop().run_in_executor(self._thread, self._score, pcm)
         working.add_done_callback(self._done)
         try:
-            async with asyncio.timeout(self._within_s):
-                score = await asyncio.shield(working)
-        except Exception as exc:  # noqa: BLE001 - late or broken: the rules decide as without a model
-            logger.warning("turn model gave no answer: %s", type(exc).__name__)
+            # Not awaited itself: closing cancels it, and whoever asks is not to be cancelled with it.
+            done, _ = await asyncio.wait([working], timeout=self._within_s)
+            score = working.result() if done and not working.cancelled() else None
+        except Exception as exc:  # noqa: BLE001 - broken: the rules decide as without a model
+            logger.warning("turn model failed: %s", type(exc).__name__)
+            score = None
+        if score is None:
+            logger.info("turn model gave no answer")
             self._observe("fallback:turn_model", 1)
-            return None
-        self._observe("turn_model_s", time.monotonic() - asked)
+        else:
+            self._observe("turn_model_s", time.monotonic() - asked)
         return score
 
     async def aclose(self) -> None:
+        self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _done(self, working: asyncio.Future[float]) -> None:

@@ -86,6 +86,19 @@ async def test_pauses_that_wait_are_bounded_and_the_next_is_answered_once_there_
     assert await stuck.over(SECOND) == 0.75
 
 
+async def test_who_waits_when_it_closes_or_asks_afterwards_is_told_none(stuck: Stuck) -> None:
+    stuck._within_s = 60.0
+    first, waiting = (asyncio.create_task(stuck.over(SECOND)) for _ in range(2))
+    async with asyncio.timeout(60):
+        while stuck._waiting < 2:
+            await asyncio.sleep(0.01)
+        await stuck.aclose()
+        assert await waiting is None
+        assert await stuck.over(SECOND) is None
+        stuck.let_go.set()
+        assert await first == 0.75
+
+
 async def test_one_that_breaks_is_none(some_model: Path) -> None:
     class Broken(SmartTurn):
         def _score(self, pcm: bytes) -> float:
