@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool
 from apps.live.spool_scan import LostRun
@@ -49,7 +49,7 @@ class Replay:
     async def pieces(self, before_each: Callable[[], Awaitable[None]]) -> AsyncIterator[Piece]:
         """Ends with the last piece: after the last look at what came meanwhile nothing is awaited."""
         while not self._reached:
-            with closing(self._kept_pieces()) as pieces:
+            with _let_go(self._kept_pieces()) as pieces:
                 while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
                     self._note(piece)
                     yield piece
@@ -92,6 +92,15 @@ class Replay:
             held += pcm
         if held:
             yield AudioChunk(start, bytes(held))
+
+
+@contextmanager
+def _let_go(pieces: Generator[Piece]) -> Iterator[Generator[Piece]]:
+    try:
+        yield pieces
+    finally:
+        with suppress(ValueError):  # cancelled while a thread is inside: its file closes with its last reader
+            pieces.close()
 
 
 class Turns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -198,6 +199,32 @@ def test_a_socket_that_leaves_meanwhile_gives_its_turn_back(spool: Spool, held_u
 
     asyncio.run(left())
     assert held_up._running == 0
+
+
+def test_a_socket_that_leaves_while_the_disk_is_slow_is_only_cancelled(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(spool, speech(1.0))
+    reading, go_on = threading.Event(), threading.Event()
+
+    def slow(from_sample: int = 0) -> Iterator[bytes]:
+        reading.set()
+        go_on.wait(WITHIN_S)
+        yield speech(1.0)
+
+    monkeypatch.setattr(spool, "payloads", slow)
+
+    async def left() -> object:
+        bench = Bench(spool)
+        bench.answer.restore("")
+        running = asyncio.create_task(bench.answer.run())
+        await asyncio.to_thread(reading.wait, WITHIN_S)
+        running.cancel()
+        [ended] = await asyncio.gather(running, return_exceptions=True)
+        go_on.set()
+        return ended
+
+    assert isinstance(asyncio.run(left()), asyncio.CancelledError)
 
 
 def test_few_replay_at_once_and_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
