@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inference import events as ev
@@ -18,6 +19,7 @@ class AnswerBrief:
 
     The rest is for a session that goes on where another one was killed: its audio is pushed from `heard_to_s`
     on, the end of the last utterance `heard` (0.0 without any); the holes that were told are `missing`.
+    Time that the speaker asked for lasts until `waits_until_s`.
     With `ended` the turn is over and that was told: what is pushed before `run` is still heard, then judged.
     """
 
@@ -33,6 +35,22 @@ class AnswerBrief:
     heard_to_s: float = 0.0
     missing: tuple[Missing, ...] = ()
     ended: ev.EndReason | None = None
+    waits_until_s: float = 0.0
+
+
+def highest_rev(events: Sequence[ev.Event]) -> int:
+    return max((getattr(event, "rev", 0) for event in events), default=0)
+
+
+def waits_before(events: Sequence[ev.Event]) -> float:
+    """Until when silence does not count, as events tell; more words have ended it."""
+    until_s = 0.0
+    for event in events:
+        if isinstance(event, ev.TurnWaits):
+            until_s = event.until_s
+        elif isinstance(event, ev.TurnResumed):
+            until_s = min(until_s, event.at_s)
+    return until_s
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from typing import Literal
 from inference.endpointing import Heard
 from inference.turn_taking import Floor, Patience
 
+TOLD_EVERY_S = 1.0  # of audio: time that is asked for over and over is told once a second
+
 Stroke = Literal["soft", "hard", "time_limit", "time_left", "ask", "nobody"]
 
 
@@ -45,14 +47,24 @@ class TurnClocks:
         self._thinking_until_s = 0.0
         self.asked, self.paused, self.over = 0, False, None
 
-    def think(self, at_s: float) -> None:
-        """No clock strikes for a while."""
-        self._thinking_until_s = at_s + self._config.thinking_s
-        self.here(self._thinking_until_s)
+    @property
+    def waiting(self) -> bool:
+        """The score stands, or time to think was given: more words end it."""
+        return self.paused or self._thinking_until_s > 0.0
 
-    def here(self, at_s: float) -> None:
-        """Somebody is there: silence counts from now on."""
+    def think(self, at_s: float) -> float:
+        """No clock strikes for a while. Returns until when."""
+        return self.wait(at_s + self._config.thinking_s)
+
+    def wait(self, until_s: float) -> float:
+        """No clock strikes before, and silence counts from then on."""
+        self._thinking_until_s = until_s
+        return self.here(until_s)
+
+    def here(self, at_s: float) -> float:
+        """Somebody is there: silence counts from now on. Returns from when."""
         self._quiet_from_s, self.asked = at_s, 0
+        return at_s
 
     def hold(self, held: bool) -> None:
         """While the speaker talks with a key held, silence never ends the turn."""

@@ -124,6 +124,14 @@ class TurnResumed(_TurnEvent):
     at_s: float
 
 
+class TurnWaits(_TurnEvent):
+    """Time to think was asked for, or somebody said to be there: silence counts from `until_s` on."""
+
+    type: Literal["turn.waits"] = "turn.waits"
+    at_s: float
+    until_s: float
+
+
 class TurnSilent(_TurnEvent):
     """Nothing was said for long: is anybody there? `asked` counts the times in a row that this was asked."""
 
@@ -253,6 +261,7 @@ Event = Annotated[
     | AudioMissing
     | TurnPaused
     | TurnResumed
+    | TurnWaits
     | TurnSilent
     | TurnTimeLeft
     | TurnEnded
@@ -280,6 +289,7 @@ DURABLE = (
     AudioMissing,
     TurnPaused,
     TurnResumed,
+    TurnWaits,
     TurnEnded,
     FeedbackScore,
     FeedbackWithdrawn,

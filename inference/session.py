@@ -18,7 +18,7 @@ from inference.assessment import Answer, Assessment, QuestionSpec
 from inference.audio import SAMPLE_RATE, AudioChunk, Hole, MissingWhy
 from inference.brief import AnswerBrief, AnswerOutcome
 from inference.channel import Channel
-from inference.clocks import TurnClocks
+from inference.clocks import TOLD_EVERY_S, TurnClocks
 from inference.config import SessionConfig
 from inference.endpointing import (
     Before,
@@ -85,6 +85,7 @@ class AnswerSession:
         self._heard_last: Heard | None = None
         floor = floor_for(brief.question, own or OwnPauses(), self._config.turn_taking)
         self._clocks = TurnClocks(floor, brief.limit_s, self._onset_s)
+        self._waits_until_s = self._clocks.wait(brief.waits_until_s)
         self._turns = TurnListener(engines.turns, self._turn_over) if engines.turns is not None else None
 
     def push(self, chunk: AudioChunk) -> None:
@@ -93,10 +94,7 @@ class AnswerSession:
         dropped = self._dropped
         if self._turns is not None:
             self._turns.push(chunk)
-        if self._ear is None:
-            self._early.put(chunk)
-        else:
-            self._ear.push(chunk)
+        (self._early.put if self._ear is None else self._ear.push)(chunk)
         if self._dropped != dropped:
             self._observe("audio_dropped", 1)
 
@@ -122,11 +120,17 @@ class AnswerSession:
 
     def thinking(self) -> None:
         """ "I'm thinking": no clock strikes for a while."""
-        self._clocks.think(self._at_s)
+        self._waits(self._clocks.think(self._at_s))
 
     def here(self) -> None:
         """Somebody is there, though nothing is said."""
-        self._clocks.here(self._at_s)
+        self._waits(self._clocks.here(self._at_s))
+
+    def _waits(self, until_s: float) -> None:
+        """Told, and thereby kept: the session that goes on after a lost line gives the same time."""
+        if self._ended is None and abs(until_s - self._waits_until_s) >= TOLD_EVERY_S:
+            self._waits_until_s = until_s
+            self._emit(ev.TurnWaits(turn=self._brief.turn, at_s=self._at_s, until_s=until_s))
 
     def hold(self, held: bool) -> None:
         """Whether the speaker talks with a key held: then silence ends nothing."""
@@ -138,12 +142,9 @@ class AnswerSession:
             await self._listen()
             return await self._conclude()
         finally:
-            if self._ear is not None:
-                self._ear.stop()
-            if self._turns is not None:
-                self._turns.stop()
-            if self._transcriber is not None:
-                self._transcriber.stop()
+            for part in (self._ear, self._turns, self._transcriber):
+                if part is not None:
+                    part.stop()
             await self._judging.stop()
             self.events.close()
 
@@ -242,7 +243,7 @@ class AnswerSession:
 
     def _speaks(self, at_s: float, preroll_s: float = 0.0) -> None:
         """Speech began or went on: what was shown no longer covers the answer."""
-        paused = self._clocks.paused
+        waiting = self._clocks.waiting
         self._clocks.speaks(at_s, self._speech_end_s, preroll_s)
         if self._turns is not None:
             self._turns.speaks()
@@ -250,7 +251,7 @@ class AnswerSession:
             self._onset_s = at_s
             if self._brief.ended is None:
                 self._emit(ev.SpeechStarted(turn=self._brief.turn, at_s=at_s))
-        if paused:
+        if waiting:
             self._emit(ev.TurnResumed(turn=self._brief.turn, at_s=at_s))
         self._judging.withdraw()
 

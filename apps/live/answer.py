@@ -20,7 +20,7 @@ from apps.live.spool_sync import SpoolSync
 from inference import events as ev
 from inference.assessment import Language
 from inference.audio import SAMPLE_RATE, AudioChunk, MissingWhy
-from inference.brief import AnswerBrief, AnswerOutcome
+from inference.brief import AnswerBrief, AnswerOutcome, highest_rev, waits_before
 from inference.observe import Observe
 from inference.pauses import OwnPauses
 from inference.ports import Engines
@@ -389,11 +389,8 @@ def _brief(
         heard_to_s=heard[-1].end_s if heard else 0.0,
         missing=missing_before(past),
         ended=None if ended is None else ended.reason,
+        waits_until_s=waits_before(past),
     )
-
-
-def highest_rev(events: Sequence[ev.Event]) -> int:
-    return max((getattr(event, "rev", 0) for event in events), default=0)
 
 
 def _nobody() -> None:

@@ -17,13 +17,12 @@ from apps.interviews.models import Interview, Turn
 from apps.interviews.selectors import answer_language, live_state, planned_question, question_spec
 from apps.interviews.services.live import interview_claim
 from apps.interviews.services.seats import InterviewGone, Seat, Superseded
-from apps.live.answer import highest_rev
 from apps.live.recorder import Kept, Place, Verdict, audio_forget, audio_keep, expiry_record
 from apps.live.spool import Spool, open_spool
 from apps.ops.metrics import observe
 from inference import events as ev
 from inference.assessment import Answer
-from inference.brief import AnswerOutcome
+from inference.brief import AnswerOutcome, highest_rev
 from inference.nlp.score import assess
 from inference.transcription import heard_before, join_texts, words_lost
 

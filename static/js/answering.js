@@ -4,6 +4,8 @@ import { Uplink } from "./uplink.js";
 
 /** @typedef {Record<string, unknown> & {type: string}} Message */
 
+const WAITS = ["thinking", "here"]; // they are about silence, which the server must not count before it hears of them
+
 export class Answering {
   /**
    * @param {import("./socket.js").LiveSocket} socket
@@ -24,8 +26,10 @@ export class Answering {
   /** @param {import("./uplink.js").Welcome} welcome */
   async welcome(welcome) {
     this.window = welcome.window;
+    const pending = [...this.pending.values()];
+    for (const message of this.pending.values()) if (WAITS.includes(message.type)) this.socket.tell(message);
     await this.uplink.welcome(welcome);
-    for (const message of this.pending.values()) this.socket.tell(message);
+    for (const message of this.pending.values()) if (!WAITS.includes(message.type)) this.socket.tell(message);
   }
 
   /** @param {number} turn */
@@ -45,6 +49,11 @@ export class Answering {
   command(message) {
     this.pending.set(message.type, message);
     this.socket.tell(message);
+  }
+
+  /** The server waits: it has heard that it was asked to. */
+  waited() {
+    for (const type of WAITS) this.pending.delete(type);
   }
 
   /** The turn is over: what was asked for it has been heard. @param {number} turn */

@@ -46,7 +46,7 @@ export class Attendance {
     const { page, asking } = this;
     this.asking = "";
     if (asking === "still_there") {
-      if (there) page.socket.tell({ type: "here", answer: this.turn });
+      if (there) page.answering.command({ type: "here", answer: this.turn });
       else page.skip();
     } else if (asking === "session_paused") {
       if (there) page.socket.tell({ type: "go_on" });

@@ -27,7 +27,7 @@ export function eventHandlers(page) {
     }),
     "transcript.partial": current((event) => {
       conversation.change(event.turn, (words) => words.partial(event));
-      if (facts.turn === "paused" || facts.turn === "thinking") facts.turn = "speaking";
+      if (facts.turn === "paused") facts.turn = "speaking";
     }),
     "transcript.final": (event) => {
       conversation.change(event.turn, (words) => words.final(event));
@@ -43,6 +43,7 @@ export function eventHandlers(page) {
       facts.turn = "speaking";
       page.attendance.over();
     }),
+    "turn.waits": current((event) => page.thinking.granted(event)),
     "turn.silent": current(({ turn }) => page.attendance.silent(turn)),
     "turn.time_left": current(({ left_s: leftS }) => conversation.nearlyOver(leftS)),
     "turn.ended": (event) => page.ended(event),

@@ -14,6 +14,7 @@ import { LiveSocket, socketAddress } from "./socket.js";
 import { showState } from "./status.js";
 import { FrameStore } from "./store.js";
 import { TabSeat } from "./tab.js";
+import { ThinkingTime } from "./thinking.js";
 import { SoundTrouble } from "./trouble.js";
 import { Truth } from "./truth.js";
 import { Typing } from "./typing.js";
@@ -54,6 +55,7 @@ export class LivePage {
     this.trouble = new SoundTrouble(this);
     this.hold = new HoldToTalk(this, part("hold"));
     this.attendance = new Attendance(this);
+    this.thinking = new ThinkingTime(this);
     this.socket = new LiveSocket(
       {
         socketUrl: socketAddress(page.socket || ""), csrfToken: page.csrf || "", protocol: readJson("live-protocol"),
@@ -77,7 +79,7 @@ export class LivePage {
   async start() {
     bindControls({
       done: () => this.done(),
-      think: () => this.think(),
+      think: () => this.thinking.ask(),
       mute: () => this.mute(),
       holdMode: () => this.hold.use(!this.facts.hold),
       hold: (down) => (down ? this.hold.press() : this.hold.release()),
@@ -222,6 +224,7 @@ export class LivePage {
     uplink.capture(pcm, captureUs, flushed);
     if (uplink.open) this.conversation.timer.captured(pcm.length / 2 / SAMPLES_PER_S);
     this.trouble.captured(pcm.length / 2 / SAMPLES_PER_S);
+    this.thinking.captured();
     if (uplink.open && this.recordedS >= this.maxAnswerS) this.closeAnswer(); // the server would take no more of it
     if (uplink.full !== this.facts.full || uplink.kept !== this.facts.kept) this.show();
     else this.tellTruth();
@@ -292,13 +295,6 @@ export class LivePage {
   closeAnswer() {
     this.facts.turn = "analysing";
     this.answering.finish(this.conversation.turn);
-    this.show();
-  }
-
-  think() {
-    if (!this.conversation.turn) return;
-    this.facts.turn = "thinking";
-    this.socket.tell({ type: "thinking", answer: this.conversation.turn });
     this.show();
   }
 

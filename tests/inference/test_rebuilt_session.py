@@ -11,6 +11,7 @@ import pytest
 from inference import events as ev
 from inference.adapters.fakes import LoudnessDetector, ScriptedRecognizer
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk
+from inference.brief import waits_before
 from inference.ports import Engines, EngineUnavailable, Priority, Speech, Transcript
 from inference.session import AnswerSession
 from inference.transcription import HeardUtterance, heard_before, missing_before
@@ -223,3 +224,43 @@ async def test_finals_say_whether_they_are_guesses() -> None:
     on = Engines(LoudnessDetector(), ScriptedRecognizer(EngineUnavailable("lost")), None)
     played = await rebuilt([], on)
     assert {final.guessed for final in played.of(ev.TranscriptFinal)} == {True}
+
+
+async def test_time_to_think_outlives_the_session_that_gave_it_and_words_end_it() -> None:
+    pcm = sound(0x10, 2) + sound(0, 60)
+    on = Engines(LoudnessDetector(), _ByLoudness(), None)
+    session = AnswerSession(on, brief())
+    running = asyncio.create_task(session.run())
+    await push(session, pcm, 0.0, 3.0)
+    for _ in range(20):
+        session.thinking()  # a key pressed over and over
+    await push(session, pcm, 3.0, 15.0)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    before = durable([event async for event in session.events])
+    (waits,) = Played(before).of(ev.TurnWaits)
+    assert waits.until_s == waits_before(before) == pytest.approx(33, abs=1)
+    heard = heard_before(before)
+    again = AnswerSession(on, brief(heard=heard, heard_to_s=heard[-1].end_s, waits_until_s=waits.until_s))
+    played = Played()
+    hearing = asyncio.create_task(hear(again, played))
+    await push(again, pcm, heard[-1].end_s)
+    await hearing
+    assert played.of(ev.TurnEnded)[0].at_s == pytest.approx(waits.until_s, abs=0.5)
+    assert waits_before([*before, ev.TurnResumed(turn=1, at_s=20)]) == 20
+
+
+async def test_words_after_time_to_think_say_that_it_is_over() -> None:
+    played = Played()
+    session = AnswerSession(Engines(LoudnessDetector(), _ByLoudness(), None), brief())
+    hearing = asyncio.create_task(hear(session, played))
+    pcm = sound(0x10, 2) + sound(0, 10) + sound(0x20, 2)
+    await push(session, pcm, 0.0, 2.2)
+    session.thinking()
+    await push(session, pcm, 2.2)
+    session.done()
+    session.thinking()  # too late: the turn is over
+    await hearing
+    assert played.types.count("turn.waits") == 1
+    assert played.types.index("turn.waits") < played.types.index("turn.resumed")
+    assert "turn.paused" not in played.types[: played.types.index("turn.resumed")]

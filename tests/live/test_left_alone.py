@@ -116,3 +116,24 @@ def test_with_a_key_held_the_server_waits_and_the_next_answer_is_held_too(server
         page.until("turn.paused")
         page.end(speech(1.5) + silence(6.0))
         assert page.until("turn.ended")["reason"] == "done"
+
+
+def test_time_to_think_is_still_given_after_the_line_was_lost(server: Server) -> None:
+    person = Person(questions=1)
+    said = speech(1.5) + silence(0.3)
+    with Page(server, person) as page:
+        page.hello()
+        page.until("answer.opened")
+        page.stream(said)
+        page.say(type="thinking", answer=1)
+        waits = page.until("turn.waits")
+        assert waits["until_s"] - waits["at_s"] == 30
+        page.stream(silence(8.0))
+        page.acked(97)
+    with Page(server, person) as page:
+        page.hello()
+        page.until("turn.waits")
+        page.sent = 98
+        page.stream(silence(1.0))
+        page.end(said + silence(9.0))
+        assert page.until("turn.ended")["reason"] == "done"  # not what eight seconds of silence would bring

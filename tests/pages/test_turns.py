@@ -34,6 +34,11 @@ class Listener(ScriptedServer):
             self.said.append(json.loads(message))
         super().heard(message)
 
+    async def lost(self) -> None:
+        """The line breaks: the page comes back by itself."""
+        assert self.route is not None
+        await self.route.close(code=1011)
+
     def told(self, kind: str) -> list[dict[str, Any]]:
         return [message for message in self.said if message["type"] == kind]
 
@@ -168,3 +173,33 @@ async def nobody_comes(page: Page, server: Listener, paused: str) -> None:
     server.say({"type": "session.paused"})
     await page.click("#attendance-other")
     await reached(page, lambda: server.told("finish"))
+
+
+async def test_time_to_think_is_asked_for_until_it_is_given_and_over_with_words_or_when_it_is_up(
+    site: str,
+) -> None:
+    async with interview(site) as (page, server):
+        thinking = "Take your time. I'm not counting the silence"
+        server.say({"type": "speech.started", "turn": 1, "at_s": 0.3})
+        await page.click("#think")
+        await reached(page, lambda: len(server.told("thinking")) == 1)
+        server.say({"type": "transcript.partial", "turn": 1, "utterance": 1, "text": "I was"})  # said before
+        await expect(page.locator("#words")).to_contain_text("I was")
+        await expect(page.locator("#state")).to_have_text(thinking)
+        await server.lost()
+        await reached(page, lambda: len(server.told("thinking")) == 2)  # before the silence that it is about
+        await expect(page.locator("#state")).to_have_text(thinking)
+        server.say({"type": "turn.waits", "turn": 1, "at_s": 1, "until_s": 31})
+        await expect(page.locator("#think")).to_have_attribute("aria-pressed", "true")
+        server.say({"type": "turn.resumed", "turn": 1, "at_s": 5})
+        await expect(page.locator("#state")).to_have_text("Listening")
+        await server.lost()
+        await reached(page, lambda: len(server.told("hello")) == 3)
+        await page.wait_for_timeout(500)
+        assert len(server.told("thinking")) == 2  # it was given
+        server.say({"type": "turn.waits", "turn": 1, "at_s": 1, "until_s": 1})  # "I'm here" asks for no time
+        server.say({"type": "turn.paused", "turn": 1, "at_s": 6, "speech_end_s": 5})
+        await expect(page.locator("#think")).to_have_attribute("aria-pressed", "false")
+        server.say({"type": "turn.waits", "turn": 1, "at_s": 0, "until_s": 0.2})  # and so much was recorded
+        await expect(page.locator("#think")).to_have_attribute("aria-pressed", "false")
+        await expect(page.locator("#state")).to_have_text("Take your time")
