@@ -43,13 +43,15 @@ def highest_rev(events: Sequence[ev.Event]) -> int:
 
 
 def waits_before(events: Sequence[ev.Event]) -> float:
-    """Until when silence does not count, as events tell; more words have ended it."""
+    """Until when silence does not count, as events tell; more words have ended it, and so has the turn."""
     until_s = 0.0
     for event in events:
         if isinstance(event, ev.TurnWaits):
             until_s = event.until_s
         elif isinstance(event, ev.TurnResumed):
             until_s = min(until_s, event.at_s)
+        elif isinstance(event, ev.TurnEnded):
+            until_s = 0.0
     return until_s
 
 

@@ -26,7 +26,6 @@ export class Answering {
   /** @param {import("./uplink.js").Welcome} welcome */
   async welcome(welcome) {
     this.window = welcome.window;
-    const pending = [...this.pending.values()];
     for (const message of this.pending.values()) if (WAITS.includes(message.type)) this.socket.tell(message);
     await this.uplink.welcome(welcome);
     for (const message of this.pending.values()) if (!WAITS.includes(message.type)) this.socket.tell(message);

@@ -248,6 +248,7 @@ async def test_time_to_think_outlives_the_session_that_gave_it_and_words_end_it(
     await hearing
     assert played.of(ev.TurnEnded)[0].at_s == pytest.approx(waits.until_s, abs=0.5)
     assert waits_before([*before, ev.TurnResumed(turn=1, at_s=20)]) == 20
+    assert waits_before([*before, ev.TurnEnded(turn=1, reason="done", at_s=20)]) == 0
 
 
 async def test_words_after_time_to_think_say_that_it_is_over() -> None:
