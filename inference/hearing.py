@@ -6,6 +6,7 @@ Windows of all streams are scored together, a call a round. Knows no turn, no wo
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 import threading
 import time
@@ -186,22 +187,29 @@ class Ears:
             pass
 
     async def aclose(self) -> None:
-        with self.lock:
-            self._closed = True
-            self._pushed.notify()
-            thread = self._thread
-        if thread is not None:
-            await asyncio.to_thread(thread.join, CLOSE_WAIT_S)
+        await asyncio.to_thread(self._leave)
         while self._ready:
             self._turn()
 
+    def _leave(self) -> None:
+        """End the thread. Also at the process's end: while it is inside the model, that would abort it."""
+        with self.lock:
+            self._closed = True
+            self._pushed.notify_all()
+            thread = self._thread
+        if thread is not None:
+            thread.join(CLOSE_WAIT_S)
+        atexit.unregister(self._leave)
+
     def _run(self) -> None:
-        """See that the thread works, under the lock."""
-        if self._thread is None:
+        """See that the thread works, under the lock. A forked process has none of its own."""
+        if self._thread is None or not self._thread.is_alive():
+            if self._thread is None:
+                atexit.register(self._leave)
             self._thread = threading.Thread(target=self._work, name="ears", daemon=True)
             self._thread.start()
         elif self._idle:
-            self._pushed.notify()
+            self._pushed.notify_all()
 
     def _work(self) -> None:
         while self._awaits():

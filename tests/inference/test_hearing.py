@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from inference.config import Endpointing
 from inference.endpointing import Endpointer, Guess, Heard, Missed, Onset, Sound, UtteranceEnded
 from inference.hearing import BATCH, RUN_WINDOWS, Ears, Hearing
 from inference.ports import EngineUnavailable
+from tests.inference.spoken import ROOT
 
 WITHIN_S = 60.0
 LOUD = b"\x00\x10" * WINDOW_SAMPLES
@@ -298,6 +301,38 @@ async def test_a_thread_that_ended_for_want_of_speech_begins_again(
     second.say(LOUD, 20)
     await second.end()
     assert len(second.ended) == 1
+
+
+IN_A_PROCESS = """
+import asyncio, os, sys, time
+from inference.adapters.silero import SileroModel
+from inference.audio import AudioChunk
+from inference.config import Endpointing
+from inference.endpointing import Endpointer
+from inference.hearing import Ears
+
+async def listening(seconds):
+    heard = asyncio.Event()
+    ear = ears.listen(Endpointer(Endpointing()), lambda _: heard.set(), lambda _: None)
+    ear.push(AudioChunk(0, bytes(32_000 * seconds)))
+    async with asyncio.timeout(60):
+        await heard.wait()
+
+ears = Ears(SileroModel())
+asyncio.run(listening(int(sys.argv[1])))
+if sys.argv[2] == "fork":
+    while not ears._idle:
+        time.sleep(0.01)
+    if child := os.fork():
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    asyncio.run(listening(1))
+"""
+
+
+@pytest.mark.parametrize(("seconds", "then"), [("600", "end"), ("1", "fork")])
+def test_a_process_ends_well_while_it_hears_and_a_fork_of_it_hears_too(seconds: str, then: str) -> None:
+    command = [sys.executable, "-c", IN_A_PROCESS, seconds, then]
+    subprocess.run(command, check=True, timeout=WITHIN_S, cwd=ROOT)
 
 
 async def test_an_utterance_is_cut_where_it_is_asked(ears: Ears) -> None:
