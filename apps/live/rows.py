@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import InterfaceError, OperationalError, close_old_connections
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 from django.dispatch import receiver
@@ -28,6 +30,7 @@ THREADS = 6
 LOCK_WAIT_MS = (
     2_000  # then the statement fails and comes again: a thread is never long in one session's hands
 )
+KEPT_S = 60.0  # to open SQLite's file and read its schema costs as much as the statements of a welcome
 
 _ours = threading.local()
 
@@ -37,7 +40,13 @@ def bound_this_thread() -> None:
     _ours.bounded = True
 
 
-_threads = ThreadPoolExecutor(THREADS, "live rows", initializer=bound_this_thread)
+def keep_in_this_thread() -> None:
+    """The same, and they stay open for KEPT_S, as long as all is well with them."""
+    bound_this_thread()
+    _ours.keeps = True
+
+
+_threads = ThreadPoolExecutor(THREADS, "live rows", initializer=keep_in_this_thread)
 
 
 async def in_database(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -61,17 +70,39 @@ async def insist(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 def _connected(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     close_old_connections()
+    _close_if_replaced()
     try:
         return work(*args, **kwargs)
+    except DATABASE_AWAY:
+        connection.close()  # whatever it was, the next one begins anew
+        raise
     finally:
         close_old_connections()
 
 
-@receiver(connection_created, dispatch_uid="bounded lock waits of live sockets")
-def _bound_lock_wait(connection: BaseDatabaseWrapper, **_: Any) -> None:
+def _close_if_replaced() -> None:
+    """An open file is not what its name stands for, once another was put there."""
+    kept = getattr(_ours, "file", None)
+    if kept is not None and kept != _file_of(connection):
+        connection.close()
+
+
+def _file_of(opened: Any) -> tuple[int, int] | None:
+    try:
+        found = os.stat(opened.settings_dict["NAME"])  # noqa: PTH116 - before each statement
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@receiver(connection_created, dispatch_uid="connections of live sockets")
+def _opened(connection: BaseDatabaseWrapper, **_: Any) -> None:
     if not getattr(_ours, "bounded", False):
         return
-    if connection.vendor == "sqlite":
-        connection.connection.execute(f"PRAGMA busy_timeout = {LOCK_WAIT_MS}")
-    else:
+    if connection.vendor != "sqlite":
         connection.connection.execute(f"SET lock_timeout = {LOCK_WAIT_MS}")
+        return
+    connection.connection.execute(f"PRAGMA busy_timeout = {LOCK_WAIT_MS}")
+    if getattr(_ours, "keeps", False):
+        connection.close_at = time.monotonic() + KEPT_S
+        _ours.file = _file_of(connection)

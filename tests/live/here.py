@@ -39,8 +39,13 @@ class Statements:
 
 
 @contextmanager
-def database_threads(monkeypatch: pytest.MonkeyPatch, statements: Statements) -> Iterator[None]:
-    """Sockets in this process work on the test's database, and each statement is noted."""
+def database_threads(
+    monkeypatch: pytest.MonkeyPatch, statements: Statements, *, keep: bool = False
+) -> Iterator[None]:
+    """Sockets in this process work on the test's database, and each statement is noted.
+
+    `keep`: their connections stay open, as a site's do.
+    """
     settings = connections["default"].settings_dict
 
     def prepare() -> None:
@@ -48,7 +53,7 @@ def database_threads(monkeypatch: pytest.MonkeyPatch, statements: Statements) ->
         ours.settings_dict = {**settings, "CONN_MAX_AGE": 0}
         ours.execute_wrappers.append(statements)
         connections["default"] = ours
-        rows.bound_this_thread()
+        (rows.keep_in_this_thread if keep else rows.bound_this_thread)()
 
     with ThreadPoolExecutor(rows.THREADS, "rows of a test", initializer=prepare) as threads:
         monkeypatch.setattr(rows, "_threads", threads)
