@@ -61,13 +61,13 @@ async def streams(lab: Lab, name: str, *, clients: int, seconds: float) -> Strea
     acks = Acks()
     async with speaking(pages, acks, frame_s()):
         await asyncio.sleep(SETTLE_S)
-        began, server, mine = time.monotonic(), site.web.cpu_s(), _cpu_s()
+        began, server, mine = time.monotonic(), site.web.cpu_s(), own_cpu_s()
         highest_mb = 0.0
         while time.monotonic() < began + seconds:
             await asyncio.sleep(1)
             highest_mb = max(highest_mb, site.web.memory_mb())
         ended = time.monotonic()
-        busy = (site.web.cpu_s() - server) / (ended - began), (_cpu_s() - mine) / (ended - began)
+        busy = (site.web.cpu_s() - server) / (ended - began), (own_cpu_s() - mine) / (ended - began)
     await hand_in(lab, pages)
     committed_s = time.monotonic() - ended
     return Streamed(
@@ -97,6 +97,7 @@ async def hand_in(lab: Lab, pages: Sequence[LivePage]) -> None:
     await asyncio.gather(*(one(page) for page in pages))
 
 
-def _cpu_s() -> float:
+def own_cpu_s() -> float:
+    """CPU that this process, which plays the pages, has used."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
