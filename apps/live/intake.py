@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.declared import DeclaredRate
@@ -238,7 +238,7 @@ class Letterbox:
     """Calls from sync threads to one loop, which wakes once for all that came until it looks."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        self._loop = ref(loop)  # whose box it is: neither keeps the other alive
         self._lock = threading.Lock()
         self._calls: list[Callable[[], None]] = []
 
@@ -247,10 +247,19 @@ class Letterbox:
             self._calls.append(call)
             if len(self._calls) > 1:
                 return
+        self._wake()
+
+    def _wake(self) -> None:
+        loop = self._loop()
         try:
-            self._loop.call_soon_threadsafe(self._empty)
+            if loop is not None:
+                loop.call_soon_threadsafe(self._empty)
+                return
         except RuntimeError:
-            logger.debug("a socket's loop ended before its last acknowledgement")
+            pass
+        logger.debug("a socket's loop ended before its last acknowledgement")
+        with self._lock:
+            self._calls.clear()
 
     def _empty(self) -> None:
         with self._lock:

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+import asyncio
+import gc
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from weakref import ref
 
 import pytest
 
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.frames import DISCONTINUITY, decode_frame, encode_frame
-from apps.live.intake import MAX_ANSWER_S, Allowance, Intake, RateCheck
+from apps.live.intake import MAX_ANSWER_S, Allowance, Intake, Letterbox, RateCheck, _letterbox
 from apps.live.messages import Ack, Nack
 from apps.live.outbox import Outgoing
 from apps.live.spool import MAX_UNSYNCED_FRAMES, open_spool
@@ -75,6 +80,48 @@ def test_frames_turned_away_are_asked_for_once_there_is_room(desk: Desk) -> None
     desk.intake.kept()
     assert desk.told[0] == Nack(answer=1, from_=MAX_UNSYNCED_FRAMES)
     assert isinstance(desk.told[1], Ack)
+
+
+def test_calls_of_many_threads_come_to_the_loop_in_order_and_wake_it_once() -> None:
+    called: list[int] = []
+
+    async def woken() -> int:
+        loop, wakes = asyncio.get_running_loop(), list[object]()
+        box, wake = _letterbox(), loop.call_soon_threadsafe
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(loop, "call_soon_threadsafe", lambda call: (wakes.append(call), wake(call)))
+            sender = threading.Thread(target=lambda: [box.put(partial(called.append, n)) for n in range(5)])
+            sender.start()
+            sender.join()  # the loop stands still meanwhile
+        box.put(lambda: called[99])  # a page that cannot be told is no other page's trouble
+        box.put(partial(called.append, 5))
+        await asyncio.sleep(0.01)
+        box.put(partial(called.append, 6))
+        await asyncio.sleep(0.01)
+        return len(wakes)
+
+    assert asyncio.run(woken()) == 1
+    assert called == list(range(7))
+
+
+def test_a_loop_that_ended_is_told_nothing_and_forgotten() -> None:
+    loop = asyncio.new_event_loop()
+    boxes: list[Letterbox] = []
+
+    async def opened() -> None:
+        boxes.append(_letterbox())
+
+    loop.run_until_complete(opened())
+    loop.close()
+    for _ in range(3):
+        boxes[0].put(lambda: None)
+        assert not boxes[0]._calls
+    gone = ref(loop)
+    del loop
+    gc.collect()
+    assert gone() is None
+    boxes[0].put(lambda: None)
+    assert not boxes[0]._calls
 
 
 def test_a_full_disk_is_told_once_and_closes_the_window_until_it_is_over(desk: Desk) -> None:

@@ -6,14 +6,16 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from apps.live import outbox as outbox_module
 from apps.live.close_codes import CloseCode, Refused
+from apps.live.consumers import LiveConsumer
 from apps.live.eventlog import EventLog
-from apps.live.messages import Ack, ServerHeartbeat
+from apps.live.messages import Ack, Nack, ServerHeartbeat
 from apps.live.outbox import Outbox
 from inference import events as ev
 from inference.assessment import Dimension
@@ -47,6 +49,21 @@ async def test_acknowledgements_and_heartbeats_do_not_pile_up() -> None:
     messages = await taken(outbox)
     assert [m["type"] for m in messages] == ["ack", "heartbeat"]
     assert messages[0]["upto"] == 4
+
+
+async def test_an_acknowledgement_overtakes_nothing_that_waits() -> None:
+    said: list[str] = []
+    consumer = LiveConsumer()
+    consumer._direct = SimpleNamespace(say=said.append)
+    consumer._tell(Ack(answer=1, upto=0, window=90))  # the welcome is not out yet
+    consumer._flowing = True
+    consumer._tell(Nack(answer=1, from_=1))
+    consumer._tell(Ack(answer=1, upto=1, window=90))
+    assert said == []
+    assert [m["type"] for m in await taken(consumer._outbox)] == ["ack", "nack"]
+    consumer._tell(Ack(answer=1, upto=2, window=90))
+    assert [json.loads(text)["upto"] for text in said] == [2]
+    assert not len(consumer._outbox)
 
 
 async def test_a_parts_first_piece_never_waits_and_later_ones_are_joined(
