@@ -68,10 +68,11 @@ class AnswerSession:
         self._config = config or SessionConfig()
         self._early: Channel[AudioChunk] = Channel(EARLY_CHUNKS)
         self._ear: OpenEar | None = None
-        judge = Judge(brief.turn, engines.llm, self._emit, observe, rev=brief.first_rev - 1)
+        judge = Judge(brief.turn, engines.llm, self._emit, observe, brief.first_rev - 1, brief.score_stands)
         self._judging = Judging(judge)
         self._transcriber: Transcriber | None = None
         self._ended = brief.ended
+        self._leaves = False
         self._typed = ""
         self._deaf = False  # typing was offered
         self._unheard = False  # words were said that nobody has: what there is must not be scored
@@ -108,6 +109,11 @@ class AnswerSession:
 
     def skip(self) -> None:
         self._end("skipped")
+
+    def leave(self) -> None:
+        """Done, or skipped when nothing turns out to be said in all that was pushed."""
+        self._leaves = self._ended is None
+        self._end("done")
 
     def answer_in_text(self, text: str) -> bool:
         """A typed answer, joined to what was said before. False, changing nothing, when the turn is over."""
@@ -207,11 +213,8 @@ class AnswerSession:
             return
         self._missing.append(missing)
         self._observe("audio_missing", 1)
-        self._emit(
-            ev.AudioMissing(
-                turn=self._brief.turn, at_s=missing.at_s, seconds=missing.seconds, why=missing.why
-            )
-        )
+        turn, at_s = self._brief.turn, missing.at_s
+        self._emit(ev.AudioMissing(turn=turn, at_s=at_s, seconds=missing.seconds, why=missing.why))
 
     def _offer_typing(self) -> None:
         if not self._deaf:
@@ -270,7 +273,8 @@ class AnswerSession:
     def _strike(self, heard: Heard) -> None:
         transcriber = self._transcriber
         said = transcriber.text if transcriber is not None and transcriber.settled else None
-        for stroke in self._clocks.strike(heard, said):
+        turn, at_s, clocks = self._brief.turn, heard.at_s, self._clocks
+        for stroke in clocks.strike(heard, said):
             match stroke:
                 case "soft":
                     self._soft_commit()
@@ -281,12 +285,9 @@ class AnswerSession:
                 case "time_limit":
                     self._end("time_limit")
                 case "ask":
-                    self._emit(
-                        ev.TurnSilent(turn=self._brief.turn, at_s=heard.at_s, asked=self._clocks.asked)
-                    )
+                    self._emit(ev.TurnSilent(turn=turn, at_s=at_s, asked=clocks.asked))
                 case "time_left":
-                    left_s = self._clocks.left_s
-                    self._emit(ev.TurnTimeLeft(turn=self._brief.turn, at_s=heard.at_s, left_s=left_s))
+                    self._emit(ev.TurnTimeLeft(turn=turn, at_s=at_s, left_s=clocks.left_s))
 
     def _words_changed(self) -> None:
         """New words at a pause: show where the answer stands, or correct what was judged."""
@@ -320,13 +321,11 @@ class AnswerSession:
                 self._ear.stop() if self._cut_short else self._ear.close()
 
     async def _conclude(self) -> AnswerOutcome:
-        reason = self._ended or "done"
+        nothing_said = self._leaves and self._onset_s is None and not self._gaps
+        reason: ev.EndReason = "skipped" if nothing_said else self._ended or "done"
+        turn, at_s, end_s = self._brief.turn, self._at_s, self._speech_end_s
         if self._brief.ended is None:
-            self._emit(
-                ev.TurnEnded(
-                    turn=self._brief.turn, reason=reason, at_s=self._at_s, speech_end_s=self._speech_end_s
-                )
-            )
+            self._emit(ev.TurnEnded(turn=turn, reason=reason, at_s=at_s, speech_end_s=end_s))
         if reason == "skipped":
             self._judging.withdraw()
             return self._outcome(reason, self._answer(), None, "unscored")

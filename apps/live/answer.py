@@ -20,7 +20,7 @@ from apps.live.spool_sync import SpoolSync
 from inference import events as ev
 from inference.assessment import Language
 from inference.audio import SAMPLE_RATE, AudioChunk, MissingWhy
-from inference.brief import AnswerBrief, AnswerOutcome, highest_rev, waits_before
+from inference.brief import AnswerBrief, AnswerOutcome, highest_rev, score_stands, waits_before
 from inference.observe import Observe
 from inference.pauses import OwnPauses
 from inference.ports import Engines
@@ -183,6 +183,9 @@ class LiveAnswer:
 
     def skip(self) -> None:
         self._session.skip()
+
+    def leave(self) -> None:
+        self._session.leave()
 
     def done(self) -> None:
         """End the turn as soon as the frames that the page holds are here, or do not come."""
@@ -390,6 +393,7 @@ def _brief(
         missing=missing_before(past),
         ended=None if ended is None else ended.reason,
         waits_until_s=waits_before(past),
+        score_stands=score_stands(past),
     )
 
 

@@ -213,7 +213,7 @@ class Conductor:
         if answer.may_hold_speech:
             answer.done()
         else:
-            answer.skip()
+            answer.leave()  # what came last may not be heard yet
 
     def _steer(self, message: Finish | GoOn | Input) -> None:
         match message:

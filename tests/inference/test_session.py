@@ -11,11 +11,13 @@ from inference.adapters.fakes import InlineEars, Loudness, ScriptedAssessor, Scr
 from inference.assessment import Assessment
 from inference.audio import AudioChunk
 from inference.config import SessionConfig
+from inference.hearing import Ears
 from inference.nlp.score import assess
 from inference.nlp.stream import pieces
 from inference.ports import AssessmentPiece, Engines, EngineUnavailable, JudgementDisputed, ScorePiece
 from inference.session import EARLY_CHUNKS, AnswerSession
 from tests.inference.sessions import (
+    CHUNK,
     LOUD,
     QUESTION,
     QUIET,
@@ -58,6 +60,7 @@ async def test_a_score_before_the_end_of_the_turn_is_marked_provisional_until_th
     scores = played.of(ev.FeedbackScore)
     assert [score.provisional for score in scores] == [True, True, False]
     assert played.types.index("feedback.withdrawn") < played.types.index("turn.paused")
+    assert [gone.rev for gone in played.of(ev.FeedbackWithdrawn)] == [1]  # by words, never by its successor
 
 
 async def test_speech_after_the_soft_commit_reopens_the_turn_and_judges_the_whole_answer() -> None:
@@ -154,6 +157,34 @@ async def test_a_skipped_question_is_not_scored() -> None:
     assert played.outcome is not None
     assert played.outcome.assessment is None
     assert "question.follow_up" not in played.types
+
+
+@pytest.mark.parametrize(
+    ("pushed", "heard_as"), [(LOUD, ("done", "complete")), (QUIET, ("skipped", "unscored"))]
+)
+async def test_who_leaves_right_behind_the_first_words_has_them_heard_and_only_silence_is_skipped(
+    pushed: bytes, heard_as: tuple[str, str]
+) -> None:
+    ears = Ears(Loudness(), tick_s=0.05)
+    session = AnswerSession(replace(engines(), voice=ears), brief())
+    running = asyncio.create_task(session.run())
+    await asyncio.sleep(0)
+    for at in range(10):
+        session.push(AudioChunk(at * CHUNK, pushed))
+    session.leave()
+    async with asyncio.timeout(60):
+        outcome = await running
+    await ears.aclose()
+    assert (outcome.end_reason, outcome.outcome) == heard_as
+    assert outcome.transcript == (STAR if heard_as[0] == "done" else "")
+
+
+async def test_leaving_an_answer_with_a_hole_in_it_skips_nothing() -> None:
+    session = AnswerSession(engines(), brief())
+    session.hole(2.0, "lost")
+    session.leave()
+    outcome = await session.run()
+    assert (outcome.end_reason, outcome.outcome) == ("done", "unscored")
 
 
 async def test_the_time_limit_counts_from_the_first_word_and_loses_none() -> None:

@@ -13,9 +13,12 @@ from apps.live.recorder import Place
 from apps.live.spool import Spool
 from apps.ops.models import Job
 from inference import events as ev
+from inference.adapters.fakes import Loudness, ScriptedRecognizer
+from inference.hearing import Ears
+from inference.ports import Engines
 from tests.live.here import NearPage, Statements
-from tests.live.stack import Page, Person, Server
-from tests.live.wire import silence, speech
+from tests.live.stack import ANSWER, Page, Person, Server
+from tests.live.wire import raw_frames, silence, speech
 
 SPOKEN = speech(1.5) + silence(0.5)
 
@@ -52,6 +55,28 @@ def test_finishing_between_two_questions_is_not_forgotten(
     asyncio.run(finished_while_the_second_opens())
     turns = [(turn.status, turn.end_reason) for turn in person.interview.turns.all()]
     assert turns == [("skipped", "skipped"), ("skipped", "finished")]
+
+
+def test_finishing_right_behind_the_first_words_waits_until_they_are_heard(statements: Statements) -> None:
+    person = Person(questions=3)
+    ticket = person.ticket()
+
+    async def finished_at_once() -> None:
+        ears = Ears(Loudness(), tick_s=0.05)
+        engines = Engines(ears, ScriptedRecognizer(ANSWER), None)
+        async with NearPage(person, engines) as page:
+            await page.hello(ticket=ticket)
+            await page.until("answer.opened")
+            for frame in raw_frames(SPOKEN):
+                await page.send(frame)
+            await page.say(type="finish")
+            await page.say(type="end", answer=1, last_seq=len(raw_frames(SPOKEN)) - 1)
+            await page.until("session.ended")
+        await ears.aclose()
+
+    asyncio.run(finished_at_once())
+    [turn] = person.interview.turns.all()
+    assert (turn.status, turn.transcript) == ("answered", ANSWER)
 
 
 def test_a_question_cut_short_by_finishing_is_told_from_a_skipped_one(server: Server) -> None:
