@@ -4,7 +4,7 @@ import asyncio
 import gc
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -85,15 +85,27 @@ def test_frames_turned_away_are_asked_for_once_there_is_room(desk: Desk) -> None
 def test_calls_of_many_threads_come_to_the_loop_in_order_and_wake_it_once() -> None:
     called: list[int] = []
 
+    def fail() -> None:
+        raise RuntimeError("a page that cannot be told is no other page's trouble")
+
     async def woken() -> int:
         loop, wakes = asyncio.get_running_loop(), list[object]()
         box, wake = _letterbox(), loop.call_soon_threadsafe
+
+        def counted(call: Callable[[], None]) -> None:
+            wakes.append(call)
+            wake(call)
+
+        def put_five() -> None:
+            for number in range(5):
+                box.put(partial(called.append, number))
+
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(loop, "call_soon_threadsafe", lambda call: (wakes.append(call), wake(call)))
-            sender = threading.Thread(target=lambda: [box.put(partial(called.append, n)) for n in range(5)])
+            patched.setattr(loop, "call_soon_threadsafe", counted)
+            sender = threading.Thread(target=put_five)
             sender.start()
             sender.join()  # the loop stands still meanwhile
-        box.put(lambda: called[99])  # a page that cannot be told is no other page's trouble
+        box.put(fail)
         box.put(partial(called.append, 5))
         await asyncio.sleep(0.01)
         box.put(partial(called.append, 6))
