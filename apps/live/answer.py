@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from apps.live.course import Step
@@ -95,7 +96,7 @@ class LiveAnswer:
         self._sealed = False
         self.complete = False  # with the seal: nothing of it is still to come
         self.turned_away = False  # something came after the seal
-        self._wake: Callable[[], None] = _nobody
+        self._wake: Callable[[], None] = lambda: None  # before `watch`, nobody waits for frames
         if self._ended is not None:
             self._note_end(self._ended)
 
@@ -252,9 +253,7 @@ class LiveAnswer:
         """
         if self.last_word is None or self.last_word.last_seq < 0 or not self._handed_in.is_set():
             return True
-        if self.intake.converts:
-            return True
-        return not self.last_word.sha256 or self.last_word.sha256 == sha256
+        return self.intake.converts or self.last_word.sha256 in {"", sha256}
 
     async def _work(self) -> AnswerOutcome:
         if self._ended is not None:
@@ -271,10 +270,13 @@ class LiveAnswer:
 
         async with turns.turn(self._heard_enough):
             began = time.monotonic()
-            async for piece in replay.pieces(paced):
-                if self._heard_enough():
-                    break
-                self._hear_again(piece)
+            async with aclosing(replay.pieces(paced)) as pieces:
+                async for piece in pieces:
+                    self._hear_again(piece)
+                    if self._heard_enough():
+                        break
+        for run in replay.untold:
+            self._miss_again(run)
         self._go_on()  # nothing was awaited since the last piece: the next frame is the session's
 
     def _heard_enough(self) -> bool:
@@ -287,7 +289,7 @@ class LiveAnswer:
         self._told_again = True
         if isinstance(piece, LostRun):
             self._miss_again(piece)
-        elif until is None or piece.start < until:
+        elif not self._heard_enough() and (until is None or piece.start < until):
             self._session.push(cut_to(piece, until))
 
     def _go_on(self) -> None:
@@ -361,7 +363,7 @@ class LiveAnswer:
 
     def _miss_again(self, run: LostRun) -> None:
         """A session knows which holes were told before; beyond the turn's end it is not asked."""
-        if self._ended is None or run.at_s < self._ended.at_s:
+        if not self._heard_enough() and (self._ended is None or run.at_s < self._ended.at_s):
             self._session.hole(run.seconds, run.why)
         else:
             self._tell_missing(Missing(run.at_s, run.seconds, run.why))
@@ -395,7 +397,3 @@ def _brief(
         waits_until_s=waits_before(past),
         score_stands=score_stands(past),
     )
-
-
-def _nobody() -> None:
-    """Before `watch`, nobody waits for frames."""

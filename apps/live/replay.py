@@ -42,6 +42,11 @@ class Replay:
         """How much audio it has told."""
         return (self._at - self._first) / SAMPLE_RATE
 
+    @property
+    def untold(self) -> tuple[LostRun, ...]:
+        """The holes that it has not come to."""
+        return self._spool.lost[self._lost_told :]
+
     def came(self, chunk: AudioChunk) -> None:
         """A frame was accepted meanwhile; it is told in its place."""
         self._recent.append(chunk)
@@ -71,7 +76,7 @@ class Replay:
             self._at = piece.start + piece.samples
 
     def _rest(self) -> Iterator[Piece]:
-        lost = deque(self._spool.lost[self._lost_told :])
+        lost = deque(self.untold)
         for chunk in list(self._recent):
             while lost and lost[0].at_sample <= chunk.start:
                 yield lost.popleft()
@@ -80,7 +85,7 @@ class Replay:
         yield from lost
 
     def _kept_pieces(self) -> Generator[Piece]:
-        lost = deque(self._spool.lost[self._lost_told :])
+        lost = deque(self.untold)
         start, held = self._at, bytearray()
         for pcm in self._spool.payloads(self._at):
             reached = start + len(held) // BYTES_PER_SAMPLE

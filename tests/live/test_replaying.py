@@ -143,6 +143,27 @@ def test_a_skipped_question_waits_for_no_replay(spool: Spool, held_up: Turns) ->
     assert asyncio.run(skipped()) == "skipped"
 
 
+def test_holes_behind_the_end_of_a_turn_that_ended_meanwhile_are_still_told(
+    spool: Spool, held_up: Turns
+) -> None:
+    fill(spool, speech(1.0))
+    spool.gap(10, 12, 100, "lost")
+    fill(spool, speech(0.5))
+
+    async def told() -> list[ev.AudioMissing]:
+        bench = Bench(spool)
+        bench.answer.restore("")
+        running = asyncio.create_task(bench.answer.run())
+        await asyncio.sleep(0)
+        bench.answer.skip()
+        gap = {"type": "gap", "answer": 1, "from": 17, "to": 20, "why": "lost"}
+        bench.answer.take_gap(Gap.model_validate(gap))
+        await asyncio.wait_for(running, WITHIN_S)
+        return [event for event in bench.logged if isinstance(event, ev.AudioMissing)]
+
+    assert [(missing.at_s, missing.seconds) for missing in asyncio.run(told())] == [(1.0, 0.2), (1.5, 0.3)]
+
+
 def test_finishing_is_decided_when_everything_was_told(spool: Spool, held_up: Turns) -> None:
     fill(spool, speech(1.0) + silence(0.5))
 
