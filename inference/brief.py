@@ -19,7 +19,7 @@ class AnswerBrief:
 
     The rest is for a session that goes on where another one was killed: its audio is pushed from `heard_to_s`
     on, the end of the last utterance `heard` (0.0 without any); the holes that were told are `missing`.
-    Time that the speaker asked for lasts until `waits_until_s`.
+    Time that the speaker asked for lasts until `waits_until_s`; `score_stands`: until more is said.
     With `ended` the turn is over and that was told: what is pushed before `run` is still heard, then judged.
     """
 
@@ -36,10 +36,19 @@ class AnswerBrief:
     missing: tuple[Missing, ...] = ()
     ended: ev.EndReason | None = None
     waits_until_s: float = 0.0
+    score_stands: bool = False
 
 
 def highest_rev(events: Sequence[ev.Event]) -> int:
     return max((getattr(event, "rev", 0) for event in events), default=0)
+
+
+def score_stands(events: Sequence[ev.Event]) -> bool:
+    """Whether the page shows a score of this turn, which is not over."""
+    shown = [event.rev for event in events if isinstance(event, ev.FeedbackScore)]
+    taken = [event.rev for event in events if isinstance(event, ev.FeedbackWithdrawn)]
+    ended = any(isinstance(event, ev.TurnEnded) for event in events)
+    return not ended and max(shown, default=0) > max(taken, default=0)
 
 
 def waits_before(events: Sequence[ev.Event]) -> float:

@@ -27,7 +27,9 @@ class Judging:
         self._judge.sketch(answer)
 
     def begin(self, answer: Answer) -> None:
-        self.withdraw()
+        """A sketch of these very words, or what an earlier session showed, stays until it is replaced."""
+        if self._running is not None or (self.answer is not None and self.answer.text != answer.text):
+            self.withdraw()
         self.answer = answer
         self._running = asyncio.create_task(self._judge.judge(answer), name=f"judge {self._judge.turn}")
 

@@ -11,7 +11,7 @@ import pytest
 from inference import events as ev
 from inference.adapters.fakes import LoudnessDetector, ScriptedRecognizer
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk
-from inference.brief import waits_before
+from inference.brief import highest_rev, score_stands, waits_before
 from inference.ports import Engines, EngineUnavailable, Priority, Speech, Transcript
 from inference.session import AnswerSession
 from inference.transcription import HeardUtterance, heard_before, missing_before
@@ -265,3 +265,32 @@ async def test_words_after_time_to_think_say_that_it_is_over() -> None:
     assert played.types.count("turn.waits") == 1
     assert played.types.index("turn.waits") < played.types.index("turn.resumed")
     assert "turn.paused" not in played.types[: played.types.index("turn.resumed")]
+
+
+async def test_the_score_of_an_earlier_session_is_taken_back_by_more_words_and_only_by_them() -> None:
+    pcm = sound(0x10, 2) + sound(0, 1.8)
+    on = Engines(LoudnessDetector(), _ByLoudness(), None)
+    session = AnswerSession(on, brief())
+    running = asyncio.create_task(session.run())
+    await push(session, pcm, 0.0)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    before = durable([event async for event in session.events])
+    assert "turn.paused" in Played(before).types
+    assert score_stands(before)
+    assert not score_stands([*before, ev.TurnEnded(turn=1, reason="done", at_s=3)])
+    assert not score_stands([*before, ev.FeedbackWithdrawn(turn=1, rev=highest_rev(before))])
+    taken_back = []
+    for more in (sound(0x20, 2) + sound(0, 5), sound(0, 5)):
+        heard = heard_before(before)
+        again = brief(
+            heard=heard, heard_to_s=heard[-1].end_s, first_rev=highest_rev(before) + 1, score_stands=True
+        )
+        played = Played()
+        next_session = AnswerSession(on, again)
+        hearing = asyncio.create_task(hear(next_session, played))
+        await push(next_session, sound(0x10, 2) + sound(0, 0.6) + more, heard[-1].end_s)
+        await hearing
+        taken_back.append([event.rev for event in played.of(ev.FeedbackWithdrawn)])
+    assert taken_back[0][0] == highest_rev(before)
+    assert taken_back[1] == []
