@@ -109,11 +109,11 @@ class FasterWhisperRecognizer:
                     await self._serve_one(request)
                 else:
                     await self._idle()
-            except EngineUnavailable as exc:
-                logger.warning("no recogniser, next try in %.0f s: %s", backoff_s, exc)
-                self._down = exc
+            except Exception as exc:  # noqa: BLE001 - out of files, say: who waits is told, and it is tried again
+                self._down = down = _unavailable(exc)
+                logger.warning("no recogniser, next try in %.0f s: %s", backoff_s, down)
                 self._settled.set()
-                self._fail_waiting(exc)
+                self._fail_waiting(down)
                 await asyncio.sleep(backoff_s)
                 backoff_s = min(LAST_BACKOFF_S, backoff_s * 2)
 
@@ -127,7 +127,7 @@ class FasterWhisperRecognizer:
         except Exception as exc:
             logger.exception("the recogniser's own fault")
             await self._lose("was confused")
-            _refuse(request, EngineUnavailable(f"the recogniser failed: {type(exc).__name__}"))
+            _refuse(request, _unavailable(exc))
         finally:
             _refuse(request, EngineUnavailable("the recogniser is closed"))
 
@@ -219,6 +219,13 @@ def _with_time_left(request: Request) -> Speech:
         return request.speech
     left_s = within_s - (time.monotonic() - request.arrived_s)
     return replace(request.speech, answer_within_s=max(0.0, left_s))
+
+
+def _unavailable(exc: Exception) -> EngineUnavailable:
+    """Its text goes to pages: of what was not foreseen it has the name alone."""
+    if isinstance(exc, EngineUnavailable):
+        return exc
+    return EngineUnavailable(f"no recogniser: {type(exc).__name__}")
 
 
 def _refuse(request: Request, exc: EngineUnavailable) -> None:
