@@ -230,7 +230,8 @@ class Transcriber:
         if decode.closed:
             self._emit_final(decode.result)
         elif transcript.text:
-            self._emit_partial(utterance.number, transcript.text, len(transcript.text))
+            stable = 0 if transcript.low_confidence else len(transcript.text)
+            self._emit_partial(utterance.number, transcript.text, stable)
         self._changed()
 
     def _guessed(self, number: int, text: str, stable_chars: int) -> None:

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from inference import events as ev
 from inference.assessment import Word
 from inference.audio import duration_s
@@ -118,6 +120,15 @@ async def test_what_ends_without_a_pause_is_asked_as_a_final_with_the_time_there
     await eventually(lambda: heard.finals)
     [(priority, asked)] = heard.recogniser.asked
     assert (priority, asked.answer_within_s, asked.full_window) == (Priority.FINAL, 30.0, False)
+
+
+@pytest.mark.parametrize(("doubted", "stable"), [(False, 14), (True, 0)])
+async def test_a_doubted_reading_at_a_pause_is_shown_as_a_guess(doubted: bool, stable: int) -> None:
+    heard = Heard(Recogniser(text("We shipped it.", low_confidence=doubted)))
+    heard.recogniser.may.set()
+    heard.transcriber.pause(utterance())
+    await eventually(lambda: heard.partials)
+    assert [(one.text, one.stable_chars) for one in heard.partials] == [("We shipped it.", stable)]
 
 
 async def test_where_the_voice_ends_is_told_from_the_start_of_the_audio() -> None:
