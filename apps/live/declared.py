@@ -24,6 +24,8 @@ class DeclaredRate:
             # What came over an earlier socket is known at 16 kHz only, and no checksum of it as it came.
             same = self._came.get(frame.seq, frame.crc) == frame.crc
             return "duplicate" if same else "conflict", frame
+        if frame.seq > spool.next:
+            return "ahead", frame
         pcm, after = self._resampler.after(frame.pcm, last=bool(frame.flags & LAST))
         kept = _at_16_khz(frame, pcm[:MAX_PCM_BYTES])
         verdict = spool.append(kept)
