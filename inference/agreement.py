@@ -12,21 +12,37 @@ _UNIT = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+(?:['’][^\W_\u3400-\u
 
 
 class StablePrefix:
-    """The agreement over the guesses of one answer; a new utterance number starts anew."""
+    """The agreement over the guesses of one answer; a new utterance number starts anew.
+
+    Both methods return the guess as it is to be shown, and how many of its characters stand. What stood once
+    is shown as it was, whatever a later guess says of it: only the final may change it.
+    """
 
     def __init__(self) -> None:
         self._utterance = 0
         self._last: list[str] = []
+        self._stood = ""
 
-    def feed(self, utterance: int, text: str) -> int:
-        """How many characters of `text`, from its start, were guessed the same the last time."""
+    def feed(self, utterance: int, text: str) -> tuple[str, int]:
+        """What was guessed the same the last time stands."""
+        before = self._last if utterance == self._utterance else []
+        return self._show(utterance, text, _common_prefix(before, units(text)))
+
+    def settle(self, utterance: int, text: str) -> tuple[str, int]:
+        """A guess up to a pause, all of which stands."""
+        return self._show(utterance, text, len(units(text)))
+
+    def _show(self, utterance: int, text: str, agreed: int) -> tuple[str, int]:
         if utterance != self._utterance:
-            self._utterance, self._last = utterance, []
-        found = list(_UNIT.finditer(text))
-        heard = units(text)
-        stable = _common_prefix(self._last, heard)
-        self._last = heard
-        return found[stable - 1].end() if stable else 0
+            self._utterance, self._stood = utterance, ""
+        self._last = units(text)
+        ends = [0, *(unit.end() for unit in _UNIT.finditer(text))]
+        stood = len(units(self._stood))
+        rest_from = ends[stood] if stood < len(ends) else len(text)
+        shown = self._stood + text[rest_from:]
+        if agreed > stood:
+            self._stood = shown[: len(self._stood) + ends[agreed] - rest_from]
+        return shown, len(self._stood)
 
 
 def units(text: str) -> list[str]:

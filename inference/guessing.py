@@ -70,6 +70,10 @@ class Guesser:
         """The utterance pauses: what waits is older than what is decoded there."""
         self._next = None
 
+    def at_pause(self, number: int, text: str, *, sure: bool) -> tuple[str, int]:
+        """How a reading at a pause is shown, and how much of it stands if more is said."""
+        return self._stable.settle(number, text) if sure else self._stable.feed(number, text)
+
     def stop(self) -> None:
         if self._running is not None:
             self._running.cancel()
@@ -102,9 +106,9 @@ class Guesser:
             return
         if not guess.text:
             return
-        stable = self._stable.feed(utterance.number, guess.text)
-        self._texts[utterance.number] = guess.text
-        self._tell(utterance.number, guess.text, stable)
+        shown, stable = self._stable.feed(utterance.number, guess.text)
+        self._texts[utterance.number] = shown
+        self._tell(utterance.number, shown, stable)
         if speech.with_words:
             self._shorten(utterance, guess)
 

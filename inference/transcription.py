@@ -230,8 +230,9 @@ class Transcriber:
         if decode.closed:
             self._emit_final(decode.result)
         elif transcript.text:
-            stable = 0 if transcript.low_confidence else len(transcript.text)
-            self._emit_partial(utterance.number, transcript.text, stable)
+            sure = not transcript.low_confidence
+            shown, stable = self._guesser.at_pause(utterance.number, transcript.text, sure=sure)
+            self._emit_partial(utterance.number, shown, stable)
         self._changed()
 
     def _guessed(self, number: int, text: str, stable_chars: int) -> None:

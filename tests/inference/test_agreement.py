@@ -9,7 +9,7 @@ from inference.agreement import StablePrefix
 
 def stable(*guesses: str) -> list[str]:
     prefix = StablePrefix()
-    return [guess[: prefix.feed(1, guess)] for guess in guesses]
+    return [shown[:length] for shown, length in (prefix.feed(1, guess) for guess in guesses)]
 
 
 def test_the_first_guess_is_not_stable() -> None:
@@ -54,8 +54,26 @@ def test_a_guess_that_says_something_else_has_nothing_stable() -> None:
 def test_a_new_utterance_starts_anew() -> None:
     prefix = StablePrefix()
     prefix.feed(1, "In my last job")
-    assert prefix.feed(2, "In my last job") == 0
-    assert prefix.feed(2, "In my last job I") == len("In my last job")
+    assert prefix.feed(2, "In my last job") == ("In my last job", 0)
+    assert prefix.feed(2, "In my last job I") == ("In my last job I", len("In my last job"))
+
+
+def test_what_stood_once_is_shown_as_it_was_whatever_comes_after() -> None:
+    prefix = StablePrefix()
+    prefix.feed(1, "in my last job I")
+    assert prefix.feed(1, "In my last job, I led") == ("In my last job, I led", len("In my last job, I"))
+    assert prefix.feed(1, "in my past jobs I led a team") == ("In my last job, I led a team", 17)
+    assert prefix.feed(1, "In my") == ("In my last job, I", 17)  # nothing is taken away either
+    assert prefix.feed(1, "In my lost job, I led a") == ("In my last job, I led a", 17)
+    assert prefix.feed(1, "In my lost job I led a big") == ("In my last job, I led a big", 23)
+
+
+def test_a_reading_at_a_pause_stands_up_to_its_last_word() -> None:
+    prefix = StablePrefix()
+    assert prefix.settle(1, "I am proud of what we built.") == ("I am proud of what we built.", 27)
+    assert prefix.feed(1, "I am proud of what we build, but") == ("I am proud of what we built, but", 27)
+    assert prefix.settle(1, "嗯。") == ("I am proud of what we built", 27)
+    assert prefix.settle(2, "...") == ("...", 0)
 
 
 @pytest.mark.parametrize("text", ["", "...", "。"])

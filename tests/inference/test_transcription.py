@@ -122,7 +122,7 @@ async def test_what_ends_without_a_pause_is_asked_as_a_final_with_the_time_there
     assert (priority, asked.answer_within_s, asked.full_window) == (Priority.FINAL, 30.0, False)
 
 
-@pytest.mark.parametrize(("doubted", "stable"), [(False, 14), (True, 0)])
+@pytest.mark.parametrize(("doubted", "stable"), [(False, 13), (True, 0)])
 async def test_a_doubted_reading_at_a_pause_is_shown_as_a_guess(doubted: bool, stable: int) -> None:
     heard = Heard(Recogniser(text("We shipped it.", low_confidence=doubted)))
     heard.recogniser.may.set()
