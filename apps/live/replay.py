@@ -85,9 +85,13 @@ class Replay:
         yield from lost
 
     def _kept_pieces(self) -> Generator[Piece]:
+        payloads = self._spool.payloads(self._at)
+        pcm = next(
+            payloads, b""
+        )  # how far it goes is settled with the first: the holes before that are known
         lost = deque(self.untold)
         start, held = self._at, bytearray()
-        for pcm in self._spool.payloads(self._at):
+        while pcm:
             reached = start + len(held) // BYTES_PER_SAMPLE
             if held and (len(held) >= CHUNK_BYTES or (lost and lost[0].at_sample <= reached)):
                 yield AudioChunk(start, bytes(held))
@@ -95,6 +99,7 @@ class Replay:
             while lost and lost[0].at_sample <= start:
                 yield lost.popleft()
             held += pcm
+            pcm = next(payloads, b"")
         if held:
             yield AudioChunk(start, bytes(held))
 

@@ -6,6 +6,7 @@ import asyncio
 import random
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,29 @@ def test_a_hole_that_comes_meanwhile_is_told_between_its_frames(spool: Spool) ->
     assert isinstance(last, AudioChunk)
     assert (hole.seq, hole.to, last.start) == (10, 15, 16_000)
     assert first == AudioChunk(0, numbered_pcm(10))
+
+
+def test_a_hole_that_is_kept_while_the_file_is_opened_is_told_in_its_place(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(spool, numbered_pcm(10))
+    payloads = spool.payloads
+
+    def late(from_sample: int = 0) -> Iterator[bytes]:
+        if not spool.lost:
+            spool.gap(10, 15, 100, "lost")
+            fill(spool, speech(0.5))
+        return payloads(from_sample)
+
+    monkeypatch.setattr(spool, "payloads", late)
+
+    async def told() -> list[AudioChunk | LostRun]:
+        return [piece async for piece in Replay(spool, 0).pieces(partial(asyncio.sleep, 0))]
+
+    first, hole, last = asyncio.run(told())
+    assert isinstance(hole, LostRun)
+    assert isinstance(last, AudioChunk)
+    assert (first, hole.at_sample, last.start) == (AudioChunk(0, numbered_pcm(10)), 16_000, 16_000)
 
 
 @pytest.fixture
