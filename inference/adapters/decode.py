@@ -67,6 +67,10 @@ class _Reading:
     def fault(self) -> guards.Fault | None:
         return guards.fault(self.seen)
 
+    @property
+    def said(self) -> list[str]:
+        return [] if guards.invented(self.seen) else guards.units(self.seen.text)
+
 
 class Decoder:
     """A loaded model. Not thread-safe: one decode at a time."""
@@ -213,7 +217,7 @@ class Decoder:
 
 def _is_worse(second: _Reading, first: _Reading) -> bool:
     """A text that is merely short beats one that loops: it claims nothing that was not said."""
-    fewer = len(guards.units(second.seen.text)) < len(guards.units(first.seen.text))
+    fewer = len(second.said) < len(first.said)
     return second.fault in {"repetition", "token_limit"} or (second.fault == "truncation" and fewer)
 
 

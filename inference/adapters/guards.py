@@ -91,7 +91,8 @@ def fault(seen: Evidence) -> Fault | None:
         return "token_limit"
     if loops(heard) or compresses(seen.text):
         return "repetition"
-    few = len(heard) < int(seen.voiced_s * MIN_UNITS_A_SECOND[seen.language])
+    said = [] if invented(seen) else heard
+    few = len(said) < int(seen.voiced_s * MIN_UNITS_A_SECOND[seen.language])
     if few or seen.wordless_s > WORDLESS_MOST_S:
         return "truncation"
     if echoes(heard, seen.terms):

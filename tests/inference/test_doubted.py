@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from inference.adapters.decode import Decoder
+from inference.adapters.decode import Decoder, _Reading
+from inference.adapters.guards import Evidence
 from inference.ports import Speech
 from tests.inference.spoken import clip, clips, errors
 
@@ -37,6 +39,27 @@ def test_words_that_end_well_before_the_voice_are_doubted(decoder: Decoder) -> N
     cut_off = decoder.decode(longer)
     assert (cut_off.low_confidence, cut_off.untried) == (True, True)
     assert cut_off.text
+
+
+@pytest.mark.parametrize(
+    ("second", "kept"),
+    [
+        ("and then we test the whole of it", "second"),
+        ("and then we", "first"),
+        ("Thanks for watching!", "first"),
+        ("and then " * 6, "first"),
+    ],
+)
+def test_of_two_readings_that_are_cut_off_the_longer_one_that_can_have_been_said_is_kept(
+    decoder: Decoder, monkeypatch: pytest.MonkeyPatch, second: str, kept: str
+) -> None:
+    def reading(text: str) -> _Reading:
+        return _Reading(Evidence(text, "en", 9.0, wordless_s=5.0), -0.1, ())
+
+    first = reading("and then we test the")
+    monkeypatch.setattr(Decoder, "_read", lambda *_: reading(second))
+    better = decoder._again(first, np.zeros(1, np.float32), Speech(b"", "en"), 30.0)
+    assert better.seen.text == (second if kept == "second" else first.seen.text)
 
 
 def test_a_click_is_no_text(decoder: Decoder) -> None:

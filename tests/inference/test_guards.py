@@ -60,6 +60,11 @@ def test_voice_that_goes_on_without_words_is_cut_off() -> None:
     assert fault(seen(CLAUSE, voiced_s=6.0, wordless_s=0.8)) is None
 
 
+def test_an_invention_over_real_voice_says_nothing_of_it() -> None:
+    assert fault(seen("Thanks for watching!", voiced_s=3.0)) == "truncation"
+    assert fault(seen("Thank you.", voiced_s=0.3)) is None
+
+
 def test_a_short_answer_is_whole() -> None:
     assert fault(seen("No.", voiced_s=0.9)) is None
     assert fault(seen("No, I have not.", voiced_s=0.9)) is None
