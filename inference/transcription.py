@@ -153,12 +153,11 @@ class Transcriber:
         decode.late = loop.call_later(self._listening.late_s, self._emit_late, decode)
 
     async def settle(self, within_s: float) -> bool:
-        """Wait for all decodes; False when some are still running after `within_s`."""
-        tasks = [decode.task for decode in self._decodes.values() if not decode.task.done()]
-        if not tasks:
-            return True
-        _, pending = await asyncio.wait(tasks, timeout=within_s)
-        return not pending
+        """Wait for all decodes; False when some still run after `within_s`, or ended without words."""
+        tasks = [decode.task for decode in self._decodes.values()]
+        if tasks:
+            await asyncio.wait(tasks, timeout=within_s)
+        return self.settled and all(task.done() for task in tasks)
 
     def stop(self) -> None:
         for decode in self._decodes.values():
@@ -215,7 +214,12 @@ class Transcriber:
         terms = self._listening.terms
         if not terms and transcript.text.isascii():
             return transcript
-        right = await asyncio.to_thread(corrected, transcript, terms)
+        try:
+            right = await asyncio.to_thread(corrected, transcript, terms)
+        except Exception as exc:  # noqa: BLE001 - its text may hold words of an answer
+            logger.error("names stay as they were heard: %s", type(exc).__name__)  # noqa: TRY400
+            self._observe("fallback:terms", 1)
+            return transcript
         self._observe("terms_corrected", sum(bool(word.heard) for word in right.words))
         return right
 

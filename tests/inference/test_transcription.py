@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -194,6 +195,28 @@ async def test_the_end_of_a_turn_waits_for_a_correction() -> None:
     await eventually(lambda: heard.finals)
     assert await heard.transcriber.settle(WITHIN_S)
     assert heard.finals[-1].text == SURE.text
+
+
+async def test_names_that_cannot_be_looked_at_stay_as_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("inference.transcription.corrected", Mock(side_effect=IndexError))
+    heard = Heard(Recogniser(text("我们上线了。")))
+    heard.recogniser.may.set()
+    heard.transcriber.close(utterance())
+    assert await heard.transcriber.settle(WITHIN_S)
+    assert [final.text for final in heard.finals] == ["我们上线了。"]
+    assert "fallback:terms" in heard.observed
+
+
+async def test_a_decode_that_breaks_leaves_the_answer_unsettled() -> None:
+    def breaks(_speech: Speech, _priority: Priority) -> Transcript:
+        raise LookupError
+
+    heard = Heard(Recogniser(breaks))
+    heard.recogniser.may.set()
+    heard.transcriber.close(utterance())
+    assert not await heard.transcriber.settle(WITHIN_S)
 
 
 async def test_what_cannot_be_read_better_stays_unsure() -> None:
