@@ -281,7 +281,7 @@ class AnswerSession:
                 case "hard":
                     self._end("silence")
                 case "nobody":
-                    self._end("silence" if said or self._lost else "no_answer")
+                    self._end("silence" if said != "" or self._lost else "no_answer")
                 case "time_limit":
                     self._end("time_limit")
                 case "ask":
@@ -298,7 +298,7 @@ class AnswerSession:
         if self._ended is not None or self._transcriber is None or not self._transcriber.settled:
             return
         answer = self._answer()
-        if answer == self._judging.answer or not answer.text:
+        if self._lost or answer == self._judging.answer or not answer.text:
             return
         if self._clocks.paused:
             self._judging.begin(answer)
@@ -311,7 +311,8 @@ class AnswerSession:
                 turn=self._brief.turn, at_s=self._at_s, speech_end_s=self._speech_end_s or self._at_s
             )
         )
-        self._judging.begin(self._answer())
+        if not self._lost:
+            self._judging.begin(self._answer())
 
     def _end(self, reason: ev.EndReason) -> None:
         if self._ended is None:

@@ -220,6 +220,14 @@ async def test_words_that_no_engine_could_hear_are_never_scored_and_typing_is_of
     assert played.outcome.low_confidence
 
 
+async def test_after_words_that_no_engine_could_hear_nothing_shows_a_score() -> None:
+    recognizer = ScriptedRecognizer(EngineUnavailable("lost twice"), STAR)
+    played = await answer(speech(2), silence(0.7), speech(2), silence(3), on=engines(recognizer))
+    assert [final.guessed for final in played.of(ev.TranscriptFinal)][-1] is False
+    assert "turn.paused" in played.types
+    assert "feedback.score" not in played.types
+
+
 class _DetectorThatGoes(Loudness):
     """Hears as Loudness does, for so many windows."""
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from inference import events as ev
 from inference.adapters.fakes import ScriptedRecognizer
-from inference.config import TurnTaking
+from inference.config import SessionConfig, TurnTaking
 from inference.pauses import OwnPauses
 from inference.ports import Engines, EngineUnavailable
 from inference.session import AnswerSession
@@ -46,6 +46,18 @@ async def test_who_never_speaks_is_asked_and_the_turn_then_ends_without_a_score(
     assert (played.outcome.outcome, played.outcome.assessment) == ("unscored", None)
     assert "feedback.score" not in played.types
     assert "question.follow_up" not in played.types
+
+
+async def test_whose_words_are_still_awaited_has_not_left_the_question_unanswered() -> None:
+    played = Played()
+    recognizer = ScriptedRecognizer(LINE, delay_s=60.0)
+    session = AnswerSession(engines(recognizer), brief(), SessionConfig(settle_s=0.1))
+    hearing = asyncio.create_task(hear(session, played))
+    await play(session, speech(2), silence(92))
+    await hearing
+    assert played.of(ev.TurnEnded)[0].reason == "silence"
+    assert played.outcome is not None
+    assert played.outcome.outcome == "unscored"
 
 
 async def test_whoever_answers_when_asked_is_waited_for() -> None:
