@@ -147,7 +147,8 @@ def cuts_of(given: GivenAnswer) -> list[Cut]:
         start_s = one.start_s - min(MARGIN_S, max(0.0, one.start_s - before) / 2)
         end_s = min(one.end_s + min(MARGIN_S, max(0.0, after - one.end_s) / 2), end_of_audio_s)
         if end_s > start_s:
-            cuts.append(Cut(one.number, max(0.0, start_s), min(end_s, start_s + LONGEST_S)))
+            end_s = min(end_s, start_s + LONGEST_S)
+            cuts.append(Cut(one.number, max(0.0, start_s), end_s, min(end_s, one.voice_end_s)))
     return cuts
 
 
@@ -190,7 +191,8 @@ async def _decode(
 ) -> Transcript:
     first, last = (int(at_s * SAMPLE_RATE) * BYTES_PER_SAMPLE for at_s in (cut.start_s, cut.end_s))
     terms = gathered(given.question.terms, given.question.text, given.question.follow_up_to, given.subject)
-    speech = Speech(given.pcm[first:last], language, terms, full_window=True)
+    voice_end_s = None if cut.speech_end_s is None else cut.speech_end_s - cut.start_s
+    speech = Speech(given.pcm[first:last], language, terms, full_window=True, voice_end_s=voice_end_s)
     heard = await recognizer.transcribe(speech, Priority.ANALYSIS)
     return on_answer_clock(corrected(heard, terms), cut.start_s)
 

@@ -17,7 +17,6 @@ from array import array
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from random import Random
-from unittest.mock import Mock
 
 import pytest
 import pytest_asyncio
@@ -305,23 +304,6 @@ async def test_a_missing_model_is_one_line_that_says_what_to_do(tmp_path: Path) 
         line = await refused(folder)
         assert "manage.py models" in line
         assert "\n" not in line
-
-
-async def test_a_process_that_cannot_be_started_for_want_of_anything_fails_who_waits_and_is_tried_again(
-    model_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("inference.adapters.faster_whisper.FIRST_BACKOFF_S", 0.01)
-    recognizer = FasterWhisperRecognizer(RecognizerConfig(model_dir))
-    with monkeypatch.context() as without_files:
-        without_files.setattr(
-            "inference.adapters.worker_process.socket.socketpair",
-            Mock(side_effect=OSError(24, "Too many open files")),
-        )
-        with pytest.raises(EngineUnavailable, match="OSError"):
-            await asyncio.wait_for(recognizer.start(), WITHIN_S)
-    await eventually(lambda: recognizer.ready)
-    assert (await recognizer.transcribe(Speech(clip("short_no").pcm, "en"), FINAL)).text
-    await recognizer.aclose()
 
 
 def workers() -> set[int]:
