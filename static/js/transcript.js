@@ -9,6 +9,8 @@ import { say } from "./catalog.js";
  */
 
 const UNCLEAR = 0.5;
+const FAR = 40; // characters: a clear word that is found so far on is another one
+const LETTER = /[\p{Script=Latin}\p{N}]/u;
 const TYPED = Number.MAX_SAFE_INTEGER; // after every utterance
 
 /**
@@ -19,19 +21,39 @@ const TYPED = Number.MAX_SAFE_INTEGER; // after every utterance
 export function runs(text, words) {
   /** @type {Run[]} */
   const found = [];
-  let at = 0;
+  let at = 0; // behind the last word that was found
+  let told = 0;
   for (const word of words) {
     const spoken = word.text.trim();
-    const start = spoken ? text.indexOf(spoken, at) : -1;
+    const start = placeOf(spoken, text, at);
     const heard = word.heard ?? "";
     const unclear = word.confidence < UNCLEAR;
-    if (start < 0 || !(unclear || heard)) continue;
-    if (start > at) found.push({ text: text.slice(at, start), unclear: false, heard: "" });
-    found.push({ text: spoken, unclear, heard });
+    if (start < 0 || (!unclear && !heard && start > at + FAR)) continue;
     at = start + spoken.length;
+    if (!unclear && !heard) continue;
+    if (start > told) found.push({ text: text.slice(told, start), unclear: false, heard: "" });
+    found.push({ text: spoken, unclear, heard });
+    told = at;
   }
-  if (at < text.length) found.push({ text: text.slice(at), unclear: false, heard: "" });
+  if (told < text.length) found.push({ text: text.slice(told), unclear: false, heard: "" });
   return found;
+}
+
+/**
+ * Where a word stands in a text, as a word of its own and no part of a longer one; -1 for nowhere.
+ * @param {string} word @param {string} text @param {number} from
+ */
+function placeOf(word, text, from) {
+  for (let at = word ? text.indexOf(word, from) : -1; at >= 0; at = text.indexOf(word, at + 1)) {
+    const end = at + word.length;
+    if (!areOne(text[at - 1], word[0]) && !areOne(word[word.length - 1], text[end])) return at;
+  }
+  return -1;
+}
+
+/** @param {string | undefined} one @param {string | undefined} next @returns {boolean} letters of one word */
+function areOne(one = "", next = "") {
+  return LETTER.test(one) && LETTER.test(next);
 }
 
 /** What was said, typed or lost in one answer. */

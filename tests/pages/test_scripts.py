@@ -202,6 +202,28 @@ async def test_unclear_words_are_found_in_order(page: Page) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("words", "runs"),
+    [
+        ([("engineers", 0.9), ("were", 0.9), ("in", 0.2)], ["Five engineers were ", "in", " it."]),
+        ([("It", 0.9), ("was", 0.9), ("in", 0.9), ("it.", 0.2)], ["It was in ", "it.", ""]),
+        ([("Ads,", 0.9), ("as", 0.2)], ["Ads, ", "as", " it was."]),
+        ([("我们", 0.9), ("用", 0.9), ("Kafka", 0.2)], ["我们用", "Kafka", "做的"]),
+        (
+            [("end.", 0.9), ("We", 0.1)],
+            ["", "We", " cut it, and so it went on for a very long time. The end."],
+        ),
+    ],
+)
+async def test_an_unclear_word_is_marked_where_it_was_said_and_never_inside_another(
+    page: Page, words: list[tuple[str, float]], runs: list[str]
+) -> None:
+    heard = [{"text": word, "start_s": 0, "end_s": 0, "confidence": sure} for word, sure in words]
+    found = await run(page, "transcript", "return m.runs(a[0], a[1]);", ["".join(runs), heard])
+    assert [part["text"] for part in found] == [text for text in runs if text]
+    assert [part["text"] for part in found if part["unclear"]] == [runs[1]]
+
+
 async def test_a_name_put_right_says_what_was_heard_though_it_is_unclear_too(page: Page) -> None:
     words = [("Redis,", 0.3, "riddies,"), ("and", 0.9, ""), ("cache", 0.2, "")]
     runs = await run(
