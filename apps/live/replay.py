@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool
@@ -51,7 +51,7 @@ class Replay:
         """A frame was accepted meanwhile; it is told in its place."""
         self._recent.append(chunk)
 
-    async def pieces(self, before_each: Callable[[], Awaitable[None]]) -> AsyncIterator[Piece]:
+    async def pieces(self, before_each: Callable[[], Awaitable[None]]) -> AsyncGenerator[Piece]:
         """Ends with the last piece: after the last look at what came meanwhile nothing is awaited."""
         while not self._reached:
             with _let_go(self._kept_pieces()) as pieces:
