@@ -9,6 +9,7 @@ import math
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from inference.adapters import guards
 from inference.adapters.loudness import samples_of, silent, voiced_s
 from inference.adapters.words import Piece, wordless_s, words_from
 from inference.assessment import Language, Word
-from inference.audio import SAMPLE_RATE, duration_s
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, duration_s
 from inference.ports import Speech, Transcript
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ BEAMS: dict[Language, int] = {"en": 1, "zh": 5}  # of readings that stay; guesse
 OTHER_LANGUAGE_SURE, OTHER_LANGUAGE_MIN_VOICED_S = 0.9, 1.0
 PROMPT_MIN_VOICED_S = 1.0  # a shorter sound is too easily heard as the prompt itself
 UNSURE_BELOW = 0.4
+REST_SURE = 0.5
 FRAMES_A_SECOND = 100
 
 
@@ -66,6 +68,16 @@ class _Reading:
     @property
     def fault(self) -> guards.Fault | None:
         return guards.fault(self.seen)
+
+    @property
+    def end_s(self) -> float:
+        return self.words[-1].end_s if self.words else 0.0
+
+    @property
+    def sure(self) -> bool:
+        """Whether it may stand behind a text that is known: noise there must not become words."""
+        heard = [word.confidence for word in self.words] if self.said else [0.0]
+        return fmean(heard) >= REST_SURE and self.seen.no_speech <= guards.NO_SPEECH_LIMIT
 
     @property
     def said(self) -> list[str]:
@@ -118,8 +130,27 @@ class Decoder:
         return replace(transcript, retried=retried, untried=doubted and not retried, decode_s=took_s)
 
     def _again(self, first: _Reading, samples: Floats, speech: Speech, other: float) -> _Reading:
+        end_s, voice_end_s = first.end_s, speech.voice_end_s or 0.0
+        if first.fault == "truncation" and end_s and voice_end_s - end_s > guards.WORDLESS_MOST_S:
+            return self._with_rest(first, samples, speech)
         second = self._read(samples, speech, _Plan(other))
         return first if first.fault == "truncation" and _is_worse(second, first) else second
+
+    def _with_rest(self, first: _Reading, samples: Floats, speech: Speech) -> _Reading:
+        """What was left out at the end, read alone: of the whole the model leaves it out again (measured)."""
+        at = round(first.end_s * SAMPLE_RATE)
+        left_s = (speech.voice_end_s or 0.0) - first.end_s
+        rest = replace(
+            speech,
+            pcm=speech.pcm[at * BYTES_PER_SAMPLE :],
+            language=first.seen.language,
+            terms=(),
+            voiced_s=min(left_s, speech.voiced_s or 0.0),
+            voice_end_s=left_s,
+        )
+        second = self._read(samples[at:], rest, _first_plan(replace(rest, full_window=False), False))
+        whole = _joined(first, second, speech.voice_end_s)
+        return whole if second.sure and not second.fault and not whole.fault else first
 
     def _read(self, samples: Floats, speech: Speech, plan: _Plan) -> _Reading:
         encoded = self._encode(samples, plan.window_s)
@@ -213,6 +244,17 @@ class Decoder:
 
             self._simplify = OpenCC("t2s")
         return str(self._simplify.convert(text))
+
+
+def _joined(first: _Reading, rest: _Reading, voice_end_s: float | None) -> _Reading:
+    moved = (
+        replace(word, start_s=round(first.end_s + word.start_s, 2), end_s=round(first.end_s + word.end_s, 2))
+        for word in rest.words
+    )
+    words = (*first.words, *moved)
+    text = ("" if first.seen.language == "zh" else " ").join((first.seen.text, rest.seen.text))
+    seen = replace(first.seen, text=text, wordless_s=wordless_s(words, voice_end_s))
+    return _Reading(seen, min(first.log_probability, rest.log_probability), words)
 
 
 def _is_worse(second: _Reading, first: _Reading) -> bool:

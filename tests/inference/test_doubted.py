@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from inference.adapters.decode import Decoder, _Reading
 from inference.adapters.guards import Evidence
+from inference.adapters.words import wordless_s
+from inference.assessment import Word
 from inference.ports import Speech
 from tests.inference.spoken import clip, clips, errors
+
+if TYPE_CHECKING:
+    from inference.adapters.decode import Floats
 
 pytestmark = pytest.mark.model
 
@@ -60,6 +66,40 @@ def test_of_two_readings_that_are_cut_off_the_longer_one_that_can_have_been_said
     monkeypatch.setattr(Decoder, "_read", lambda *_: reading(second))
     better = decoder._again(first, np.zeros(1, np.float32), Speech(b"", "en"), 30.0)
     assert better.seen.text == (second if kept == "second" else first.seen.text)
+
+
+@pytest.mark.parametrize(
+    ("rest", "sure", "text", "ends_s"),
+    [
+        ("whole of it again", 0.9, "and then we test the whole of it again", 5.0),
+        ("whole of it again", 0.3, "and then we test the", 2.5),
+        ("Thanks for watching!", 0.9, "and then we test the", 2.5),
+        ("you you you you you you", 0.9, "and then we test the", 2.5),
+    ],
+)
+def test_what_a_reading_leaves_out_at_its_end_is_read_alone_and_put_behind_it(
+    decoder: Decoder, monkeypatch: pytest.MonkeyPatch, rest: str, sure: float, text: str, ends_s: float
+) -> None:
+    def reading(said: str, voice_end_s: float) -> _Reading:
+        each_s = 2.5 / len(said.split())
+        words = tuple(Word(one, n * each_s, (n + 1) * each_s, sure) for n, one in enumerate(said.split()))
+        return _Reading(Evidence(said, "en", 4.0, wordless_s=wordless_s(words, voice_end_s)), -0.1, words)
+
+    asked = list[tuple[int, Speech]]()
+
+    def read(_: Decoder, samples: Floats, speech: Speech, _plan: object) -> _Reading:
+        asked.append((samples.size, speech))
+        return reading(rest, 2.5)
+
+    monkeypatch.setattr(Decoder, "_read", read)
+    speech = Speech(bytes(160_000), "en", ("Kafka",), voiced_s=4.0, voice_end_s=5.0)
+    first, samples = reading("and then we test the", 5.0), np.zeros(80_000, np.float32)
+    whole = decoder._again(first, samples, speech, 30.0)
+    assert (whole.seen.text, whole.end_s) == (text, ends_s)
+    assert whole.fault == (None if ends_s == 5.0 else "truncation")
+    [(count, left)] = asked
+    assert (count, len(left.pcm), left.terms) == (40_000, 80_000, ())
+    assert (left.voice_end_s, left.voiced_s) == (2.5, 2.5)
 
 
 def test_a_click_is_no_text(decoder: Decoder) -> None:
