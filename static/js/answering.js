@@ -4,6 +4,8 @@ import { Uplink } from "./uplink.js";
 
 /** @typedef {Record<string, unknown> & {type: string}} Message */
 
+const HUSH_MS = 700; // longer than the pause that ends an utterance, shorter than one that a score waits for
+const BYTES_PER_MS = 32;
 const WAITS = ["thinking", "here"]; // they are about silence, which the server must not count before it hears of them
 
 export class Answering {
@@ -42,6 +44,13 @@ export class Answering {
     this.ending = turn;
     await this.flush();
     if (turn === this.uplink.answer) this.uplink.close(); // else the server went on, and that closed it
+  }
+
+  /** The microphone goes off: silence stands for it, so that the last word is over and never joined to the next. @param {number} frameMs */
+  hush(frameMs) {
+    if (!this.uplink.open) return;
+    this.uplink.gap();
+    for (let ms = 0; ms < HUSH_MS; ms += frameMs) this.uplink.capture(new Uint8Array(frameMs * BYTES_PER_MS), 0);
   }
 
   /** Say it now, and again after a reconnect until `heard` is called for it. @param {Message} message */

@@ -259,8 +259,7 @@ export class LivePage {
     this.typing.show(typing);
     this.hold.release();
     this.hold.tell();
-    if (typing) this.microphone.mute(true);
-    else if (this.microphone.running) this.unmute();
+    if (typing || this.microphone.running) this.unmute();
     else this.openMicrophone();
     this.show();
   }
@@ -321,8 +320,10 @@ export class LivePage {
 
   /** Open the microphone again, unless it is to stay muted. */
   unmute() {
+    const muted = this.facts.muted || this.facts.typing;
+    if (muted && !this.microphone.muted && this.conversation.spoke) this.answering.hush(this.frameMs);
     this.answering.uplink.gap();
-    this.microphone.mute(this.facts.muted || this.facts.typing);
+    this.microphone.mute(muted);
   }
 
   show() {

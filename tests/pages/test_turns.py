@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
+from apps.live.frames import DISCONTINUITY, decode_frame
 from tests.pages.browser import SPEECH, chromium, overflow, playing, shot, speak, top_of, visitor
 from tests.pages.test_look import ScriptedServer
 
@@ -17,6 +18,7 @@ pytestmark = pytest.mark.browser
 
 SOON_MS = 60_000
 HELD_FRAMES = 5
+SILENT_FRAMES = 7
 
 
 class Listener(ScriptedServer):
@@ -26,10 +28,14 @@ class Listener(ScriptedServer):
         super().__init__(language)
         self.said: list[dict[str, Any]] = []
         self.frames = 0
+        self.silent: list[int] = []  # flags of frames without any sound
 
     def heard(self, message: str | bytes) -> None:
         if isinstance(message, bytes):
             self.frames += 1
+            frame = decode_frame(message)
+            if not any(frame.pcm):
+                self.silent.append(frame.flags)
         else:
             self.said.append(json.loads(message))
         super().heard(message)
@@ -203,3 +209,18 @@ async def test_time_to_think_is_asked_for_until_it_is_given_and_over_with_words_
         server.say({"type": "turn.waits", "turn": 1, "at_s": 0, "until_s": 0.2})  # and so much was recorded
         await expect(page.locator("#think")).to_have_attribute("aria-pressed", "false")
         await expect(page.locator("#state")).to_have_text("Take your time")
+
+
+@pytest.mark.parametrize("control", ["#mute", "#type"])
+async def test_what_was_said_before_the_microphone_went_off_ends_in_silence(site: str, control: str) -> None:
+    async with interview(site) as (page, server):
+        server.say({"type": "speech.started", "turn": 1, "at_s": 0.3})
+        await reached(page, lambda: server.frames >= HELD_FRAMES)
+        await page.click(control)
+        await reached(page, lambda: len(server.silent) >= SILENT_FRAMES)
+        first, *rest = server.silent[-SILENT_FRAMES:]
+        assert first & DISCONTINUITY
+        assert not any(flags & DISCONTINUITY for flags in rest)
+        before = server.frames
+        await page.wait_for_timeout(500)
+        assert server.frames == before
