@@ -4,7 +4,7 @@ import { Uplink } from "./uplink.js";
 
 /** @typedef {Record<string, unknown> & {type: string}} Message */
 
-const HUSH_MS = 700; // longer than the pause that ends an utterance, shorter than one that a score waits for
+const HUSH_MS = 700; // longer than the pause that ends an utterance, far shorter than any that ends a turn
 const BYTES_PER_MS = 32;
 const WAITS = ["thinking", "here"]; // they are about silence, which the server must not count before it hears of them
 
