@@ -1,6 +1,6 @@
 // Hold to talk: while the key or the button is up, nothing of the microphone is recorded. Knows no answer and no words.
 
-const TAIL_MS = 800; // the last word's silence: without it the server could not tell that it is over
+const TAIL_MS = 800; // a key goes up before the last word is over
 const KEY = "viva.hold";
 
 export class HoldToTalk {
@@ -81,7 +81,10 @@ export class HoldToTalk {
   release() {
     if (!this.page.facts.held) return;
     this.page.facts.held = false;
-    this.tail = setTimeout(() => this.#stop(), TAIL_MS);
+    this.tail = setTimeout(() => {
+      this.#stop();
+      this.page.answering.hush(this.page.frameMs); // others may be talking: what was said with the key held is over
+    }, TAIL_MS);
     this.page.show();
   }
 

@@ -96,7 +96,9 @@ async def test_only_what_is_said_with_the_key_held_is_sent(site: str) -> None:
         await page.keyboard.up(" ")
         await expect(page.locator("#state")).to_have_text("Hold Space or the button while you speak")
         up = server.frames
-        await reached(page, lambda: server.frames >= up + 3)  # the silence after the last word
+        await reached(page, lambda: server.frames >= up + 3)  # the last word
+        await reached(page, lambda: len(server.silent) >= SILENT_FRAMES)  # whoever talks on
+        assert server.silent[-SILENT_FRAMES] & DISCONTINUITY
         assert not server.told("end")  # Space ends no answer here
         await page.click("#hold-mode")
         await expect(page.locator("#mute")).to_be_visible()
