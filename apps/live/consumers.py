@@ -257,6 +257,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _attend(self, tasks: asyncio.TaskGroup, hello: Hello) -> None:
         public_id: UUID = self.scope["url_route"]["kwargs"]["public_id"]
         session = self.scope["session"]
+        await turns.enter(self)
         admission = await in_database(admitted, public_id=public_id, session=session, hello=hello)
         interview_id, limit = admission.interview.pk, settings.MAX_LIVE_SESSIONS
         try:

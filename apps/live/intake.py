@@ -19,6 +19,7 @@ from apps.live.declared import DeclaredRate
 from apps.live.frames import DISCONTINUITY, FRAME_MS, Frame
 from apps.live.messages import MAX_GAP_FRAMES, Ack, Gap, Nack
 from apps.live.outbox import Outgoing
+from apps.live.replay import turns
 from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool, Verdict
 from apps.live.spool_sync import SpoolSync, Watch
 from inference import events as ev
@@ -33,6 +34,7 @@ CATCH_UP = 4.0  # times real time
 BURST_S = 30.0
 OVERDRAWN_S = -30.0
 FRAME_S = FRAME_MS / 1_000
+CROWDED_ROOM = 3  # what is spoken now still passes, what was kept meanwhile follows later
 RATE_WINDOW_US = 3_000_000
 RATE_TOLERANCE = 0.1
 
@@ -128,6 +130,8 @@ class Intake:
         if self._disk_full:
             return 0
         free = MAX_UNSYNCED_FRAMES - self.spool.waiting
+        if turns.crowded:
+            free = min(free, CROWDED_ROOM)
         return max(0, min(free, int(self._allowance.refill(time.monotonic()) / FRAME_S)))
 
     @property

@@ -18,6 +18,8 @@ from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk
 
 CHUNK_BYTES = 2 * SAMPLE_RATE * BYTES_PER_SAMPLE  # 2 s a chunk: ten minutes fit the session's queue
 AT_ONCE = 4
+ENTERING = 24  # what waits for a thread, the disk or a lock leaves the loop to the others
+ENTER_WITHIN_S = 20.0  # then all the same
 LOOK_AGAIN_S = 0.2
 WELCOMES_FIRST_S = 5.0  # then it goes on although pages still come in
 OTHERS_FIRST_S = 30.0
@@ -114,19 +116,44 @@ def _let_go(pieces: Generator[Piece]) -> Iterator[Generator[Piece]]:
 
 
 class Turns:
-    """Who may replay now. One for the process."""
+    """Who may come in and who may replay now. One for the process."""
 
-    def __init__(self, at_once: int = AT_ONCE) -> None:
+    def __init__(self, at_once: int = AT_ONCE, entering: int = ENTERING) -> None:
         self._at_once, self._running = at_once, 0
         self._arriving: set[object] = set()
+        self._doors = entering
+        self._entering: set[object] = set()
+        self._queue: deque[tuple[object, asyncio.Future[None]]] = deque()
+
+    @property
+    def crowded(self) -> bool:
+        """So many wait for their welcome that the others' backlog must wait too."""
+        return len(self._arriving) > self._doors
 
     def arrives(self, page: object) -> None:
         """A page waits for its welcome."""
         self._arriving.add(page)
 
+    async def enter(self, page: object) -> None:
+        """One after the other, a few at once: all together would all be late. Nobody waits for ever."""
+        if len(self._entering) >= self._doors:
+            call = asyncio.get_running_loop().create_future()
+            self._queue.append((page, call))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ENTER_WITHIN_S):
+                    await call
+        if page in self._arriving:
+            self._entering.add(page)
+
     def is_welcome(self, page: object) -> None:
         """It waits no longer, or is gone."""
         self._arriving.discard(page)
+        self._entering.discard(page)
+        while self._queue and len(self._entering) < self._doors:
+            following, call = self._queue.popleft()
+            if following in self._arriving and not call.done():
+                self._entering.add(following)
+                call.set_result(None)
 
     @asynccontextmanager
     async def turn(self, enough: Callable[[], bool]) -> AsyncIterator[None]:

@@ -39,6 +39,9 @@ HANDSHAKE_S = 10  # until an application accepts or refuses a socket
 SWEEP_S = 1.0
 CLOSING_STEP_S = 0.02
 RESTART = 1012
+# Twisted's own is 50: of 500 pages that come back at once the rest is dropped, and their systems try again
+# after 1, 3, 7, 15 s. The kernel's own limit (net.core.somaxconn, 4096) stands above it.
+BACKLOG = 1024
 Application = Callable[..., Awaitable[None]]
 reactor = cast(Any, _reactor)
 logger = logging.getLogger(__name__)
@@ -58,6 +61,7 @@ class BoundedServer(Server):  # type: ignore[misc]
         _use_monotonic_clock()
         self.limits = limits or Limits()
         self.descriptors = Descriptors()
+        options["endpoints"] = [f"{one}:backlog={BACKLOG}" for one in options.get("endpoints", ())]
         self.transports: weakref.WeakSet[BoundedTransport] = weakref.WeakSet()
         self.failed_to_listen = ""
         self._ports: list[Any] = []

@@ -199,8 +199,7 @@ class LivePage:
         if kept is not None:
             hello |= {"answer": kept.number, "have_from": 0, "have_to": len(kept.frames), "epoch": kept.epoch}
         if self._resume:
-            token, self._resume = self._resume, ""  # single use: a second failure takes a ticket
-            return {**hello, "resume": token}
+            return {**hello, "resume": self._resume}
         return {**hello, "ticket": await self._ticket()}
 
     async def _ticket(self) -> str:
@@ -228,6 +227,7 @@ class LivePage:
 
     async def _talk(self, socket: ClientConnection, hello: dict[str, Any], attempt: Attempt) -> None:
         self._tried_resume = "resume" in hello
+        self._resume = ""  # single use from here on, whether or not a welcome follows
         await socket.send(json.dumps(hello))
         async with asyncio.timeout(self.habits.welcome_s):
             welcome = await self._first_word(socket)

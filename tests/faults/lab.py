@@ -38,6 +38,7 @@ from tests.live.stack import Person
 
 T = TypeVar("T")
 WAIT_S = 30.0
+ARRIVING = 40  # pages that fetch their ticket at the same time
 POLL_S = 0.05
 
 
@@ -137,8 +138,15 @@ class Lab:
         return page
 
     async def pages_of(self, site: Site, count: int, **options: Any) -> list[LivePage]:
+        """They arrive one after the other, as people do: it is their return that comes all at once."""
         people = [await self.person(questions=1) for _ in range(count)]
-        return list(await asyncio.gather(*(self.page(site, person, **options) for person in people)))
+        arriving = asyncio.Semaphore(ARRIVING)
+
+        async def arrives(person: Person) -> LivePage:
+            async with arriving:
+                return await self.page(site, person, **options)
+
+        return list(await asyncio.gather(*map(arrives, people)))
 
     async def proxy(self, port: int) -> Proxy:
         return await self.closing.enter_async_context(Proxy(port, seed=self.seed))

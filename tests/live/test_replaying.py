@@ -287,3 +287,34 @@ def test_few_replay_at_once_and_nobody_waits_for_ever(monkeypatch: pytest.Monkey
 def test_a_long_recording_is_told_no_faster_than_it_can_be_heard() -> None:
     assert ahead_s(replay.AT_ONCE_S, 0.0) <= 0
     assert ahead_s(replay.AT_ONCE_S + 80.0, 4.0) == 80.0 / replay.TIMES_LIFE - 4.0
+
+
+async def test_pages_come_in_a_few_at_once_in_their_order_and_one_that_leaves_keeps_nobody_waiting() -> None:
+    some, pages, inside = Turns(entering=2), list("abcde"), []
+
+    async def comes(page: str) -> None:
+        await some.enter(page)
+        inside.append(page)
+
+    for page in pages:
+        some.arrives(page)
+    coming = {page: asyncio.create_task(comes(page)) for page in pages}
+    await asyncio.sleep(0)
+    assert (inside, some.crowded) == (["a", "b"], True)
+    coming["c"].cancel()
+    some.is_welcome("c")  # it left while it waited
+    some.is_welcome("a")
+    await asyncio.wait_for(coming["d"], 30)
+    assert inside == ["a", "b", "d"]
+    for page in "bd":
+        some.is_welcome(page)
+    await asyncio.wait_for(coming["e"], 30)
+    assert not some.crowded
+
+
+async def test_a_page_waits_for_its_turn_to_come_in_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "ENTER_WITHIN_S", 0.01)
+    some = Turns(entering=1)
+    for page in "ab":
+        some.arrives(page)
+        await asyncio.wait_for(some.enter(page), 30)

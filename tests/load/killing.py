@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tests.faults.entry import Habits
 from tests.load.microphones import Acks, frame_s, speaking
 from tests.load.streams import hand_in, own_cpu_s
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from tests.faults.site import Site
 
 BACK_WITHIN_S = 120.0
+AS_THE_PAGE = Habits(welcome_s=25.0)  # static/js/socket.js waits as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ async def killing(lab: Lab, name: str, *, clients: int, kills: int, every_s: flo
     from tests.faults.invariants import findings
 
     site = await lab.site(environment={"LOG_LEVEL": "WARNING"})
-    pages = await lab.pages_of(site, clients)
+    pages = await lab.pages_of(site, clients, habits=AS_THE_PAGE)
     outages: list[float] = []
     starts: list[float] = []
     async with speaking(pages, Acks(), frame_s()):
