@@ -69,6 +69,7 @@ def _prepare_django() -> None:
         "LLM_URLS",
         "LLM_MODEL",
         "LLM_API_KEY",
+        "ASR_URLS",
         "PORT",
         "ALLOWED_ORIGINS",
     ):

@@ -25,7 +25,7 @@ def main() -> int:
 
 
 def _prepare_django() -> None:
-    for name in ("DATABASE_URL", "REDIS_URL", "LLM_URLS", "LLM_MODEL", "LLM_API_KEY"):
+    for name in ("DATABASE_URL", "REDIS_URL", "LLM_URLS", "LLM_MODEL", "LLM_API_KEY", "ASR_URLS"):
         os.environ.pop(name, None)
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "interview_site.settings",
