@@ -62,7 +62,6 @@ def var_dir(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch)
         "LLM_URLS",
         "LLM_MODEL",
         "LLM_API_KEY",
-        "ASR_URLS",
         "PORT",
         "RUN_MAIN",
     ):
