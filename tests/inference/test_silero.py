@@ -82,13 +82,18 @@ async def test_many_streams_at_once_hear_the_same_as_each_alone(ears: Ears) -> N
     assert together == alone * 3
 
 
+def heard_in(sounds: list[Sound]) -> list[Sound]:
+    """Without the clock: how many windows it is told of at once depends on the machine."""
+    return [sound for sound in sounds if not isinstance(sound, Heard)]
+
+
 async def test_a_stream_given_up_does_not_disturb_the_others(ears: Ears) -> None:
     pcm = clip("short_no").pcm
-    expected = await hear(ears, pcm)
+    expected = heard_in(await hear(ears, pcm))
     task = asyncio.create_task(hear(ears, clip("long_answer").pcm))
     await asyncio.sleep(0.02)
     task.cancel()
-    assert await hear(ears, pcm) == expected
+    assert heard_in(await hear(ears, pcm)) == expected
 
 
 def test_a_window_of_another_length_is_refused() -> None:
