@@ -15,6 +15,7 @@ from apps.ops.embedded import EmbeddedRedis, redis_answers
 from apps.ops.supervisor import Child
 from inference.models import ModelUnavailable, fetch
 from tests.database import on_postgres
+from tests.environment import NOT_OURS
 
 # A busy machine fails no property: neither its examples nor making them up has a time limit.
 hypothesis.settings.register_profile(
@@ -55,16 +56,7 @@ def var_dir(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch)
     for name, folder in (("MEDIA_ROOT", "media"), ("SPOOL_DIR", "spool"), ("STATIC_ROOT", "static")):
         (var / folder).mkdir(parents=True)
         setattr(settings, name, var / folder)
-    for name in (
-        "REDIS_URL",
-        "DATABASE_URL",
-        "ASR_URLS",
-        "LLM_URLS",
-        "LLM_MODEL",
-        "LLM_API_KEY",
-        "PORT",
-        "RUN_MAIN",
-    ):
+    for name in NOT_OURS:
         monkeypatch.delenv(name, raising=False)
     settings.LLM_URLS = settings.ASR_URLS = ()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # others are slow

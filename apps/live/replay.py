@@ -7,6 +7,7 @@ pages that wait for their welcome come first.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator
@@ -14,7 +15,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 
 from apps.live.spool import MAX_UNSYNCED_FRAMES, Spool
 from apps.live.spool_scan import LostRun
+from apps.ops.metrics import observe
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE, AudioChunk
+
+logger = logging.getLogger(__name__)
 
 CHUNK_BYTES = 2 * SAMPLE_RATE * BYTES_PER_SAMPLE  # 2 s a chunk: ten minutes fit the session's queue
 AT_ONCE = 4
@@ -139,9 +143,12 @@ class Turns:
         if len(self._entering) >= self._doors:
             call = asyncio.get_running_loop().create_future()
             self._queue.append((page, call))
-            with suppress(TimeoutError):
+            try:
                 async with asyncio.timeout(ENTER_WITHIN_S):
                     await call
+            except TimeoutError:
+                logger.warning("a page comes in although %d are coming in", len(self._entering))
+                observe("entered_out_of_turn", 1)
         if page in self._arriving:
             self._entering.add(page)
 

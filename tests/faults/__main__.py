@@ -10,6 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.environment import NOT_OURS
+
 if TYPE_CHECKING:
     from tests.faults.lab import Scenario
 
@@ -63,16 +65,7 @@ def _is_chosen(one: Scenario, arguments: argparse.Namespace) -> bool:
 
 def _prepare_django() -> None:
     """Nobody's own settings or rows: the lab's sites have their own."""
-    for name in (
-        "REDIS_URL",
-        "DATABASE_URL",
-        "LLM_URLS",
-        "LLM_MODEL",
-        "LLM_API_KEY",
-        "ASR_URLS",
-        "PORT",
-        "ALLOWED_ORIGINS",
-    ):
+    for name in NOT_OURS:
         os.environ.pop(name, None)
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "interview_site.settings",

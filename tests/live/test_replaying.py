@@ -318,3 +318,4 @@ async def test_a_page_waits_for_its_turn_to_come_in_within_bounds(monkeypatch: p
     for page in "ab":
         some.arrives(page)
         await asyncio.wait_for(some.enter(page), 30)
+    assert some._entering == {"a", "b"}

@@ -11,20 +11,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.environment import NOT_OURS
+
 if TYPE_CHECKING:
     from tests.faults.lab import Lab
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_OURS = (
-    "REDIS_URL",
-    "DATABASE_URL",
-    "LLM_URLS",
-    "LLM_MODEL",
-    "LLM_API_KEY",
-    "ASR_URLS",
-    "PORT",
-    "ALLOWED_ORIGINS",
-)
 
 
 def prepare_django() -> None:

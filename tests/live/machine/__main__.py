@@ -7,6 +7,8 @@ import os
 import sys
 import tempfile
 
+from tests.environment import NOT_OURS
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.live.machine", description="The protocol's proof.")
@@ -25,7 +27,7 @@ def main() -> int:
 
 
 def _prepare_django() -> None:
-    for name in ("DATABASE_URL", "REDIS_URL", "LLM_URLS", "LLM_MODEL", "LLM_API_KEY", "ASR_URLS"):
+    for name in NOT_OURS:
         os.environ.pop(name, None)
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "interview_site.settings",
