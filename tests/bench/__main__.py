@@ -29,10 +29,11 @@ THREADS = 2
 
 
 async def b0(options: Namespace) -> list[Table]:
-    """The one path from speech to feedback; start-up time and memory."""
+    """The one path from speech to feedback; the rules; start-up time and memory."""
     rounds = options.rounds or 5
     tables = [await asyncio.to_thread(paths.decode_cut_against_padded, rounds)]
     tables.append(await paths.end_of_speech(rounds))
+    tables.append(await asyncio.to_thread(paths.rules_on_long_answers, rounds))
     return tables if options.no_server else tables + await asyncio.to_thread(server.start_and_memory)
 
 

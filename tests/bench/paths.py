@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 from inference import events as ev
-from inference.assessment import QuestionSpec
+from inference.assessment import Answer, Language, QuestionSpec
 from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
 from inference.bootstrap import build_engines, close_engines, compare_windows, start_engines
 from inference.brief import AnswerBrief
 from inference.config import LlmConfig, RecognizerConfig
+from inference.nlp.score import assess, warm_up
 from inference.rehearsal import Summary, rehearse
 from tests.bench.figures import Row, Table
+from tests.inference.nlp.judging import STORY, STORY_ZH, labelled
 from tests.inference.spoken import MODEL, clip
 
 TAIL_S = 3.0
@@ -39,6 +42,32 @@ def decode_cut_against_padded(rounds: int) -> Table:
             Row("cut : padded", ratios, "", goal=0.5),
         ],
     )
+
+
+def rules_on_long_answers(rounds: int) -> Table:
+    """300 words of English and 500 characters of Chinese, judged by the rules; the process's own time."""
+    warm_up()
+    spent: dict[Language, list[float]] = {"en": [], "zh": []}
+    for _ in range(10 * rounds):
+        for language, seconds in spent.items():
+            answer = _long_answer(language)
+            started_s = time.process_time()
+            assess(answer)
+            seconds.append(time.process_time() - started_s)
+    return Table(
+        "A long answer judged by the rules",
+        [
+            Row("English, 300 words", spent["en"], "s", goal=0.01),
+            Row("Chinese, 500 characters", spent["zh"], "s", goal=0.01),
+        ],
+    )
+
+
+def _long_answer(language: Language) -> Answer:
+    good = (row["answer"] for row in labelled("own") if (row["language"], row["band"]) == (language, "high"))
+    said = " ".join(good)
+    text = " ".join(said.split()[:300]) if language == "en" else said[:500]
+    return Answer(QuestionSpec(STORY if language == "en" else STORY_ZH, language), text)
 
 
 @dataclass
