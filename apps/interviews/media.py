@@ -10,6 +10,7 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import UUID
 
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
@@ -31,8 +32,12 @@ class ByteRange:
 
 def media_folder(interview: Interview) -> str:
     """Where the interview's recordings lie below the media root."""
-    owner = (interview.organisation.public_id, interview.candidate.public_id, interview.public_id)
-    return "/".join(part.hex for part in owner)
+    return folder_of(interview.organisation.public_id, interview.candidate.public_id, interview.public_id)
+
+
+def folder_of(organisation: UUID, candidate: UUID, interview: UUID) -> str:
+    """The same, by public ids."""
+    return "/".join(part.hex for part in (organisation, candidate, interview))
 
 
 def answer_audio(request: HttpRequest, interview: Interview, number: int) -> HttpResponseBase:

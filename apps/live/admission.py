@@ -11,9 +11,9 @@ from uuid import UUID
 from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
 
-from apps.interviews.media import media_folder
+from apps.interviews.media import folder_of
 from apps.interviews.models import Interview
-from apps.interviews.selectors import interview_for_session_token
+from apps.interviews.selectors import OwnInterview, interview_for_session_token
 from apps.interviews.services.entry import session_token
 from apps.interviews.services.seats import Seat, TicketRefused, resume_allowed, seat_take, ticket_redeem
 from apps.live.close_codes import CloseCode, Refused
@@ -23,10 +23,14 @@ from inference.assessment import Language
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """An interview whose candidate may come in and has consented. `interview` is the row as it was read."""
+    """An interview whose candidate may come in and has consented. `own` is what was read of its rows."""
 
-    interview: Interview
+    own: OwnInterview
     resume: str
+
+    @property
+    def interview(self) -> Interview:
+        return self.own.interview
 
     @property
     def public_hex(self) -> str:
@@ -38,15 +42,15 @@ class Admission:
 
     @property
     def any_language(self) -> bool:
-        return self.interview.template.detect_language
+        return self.own.any_language
 
     @property
     def subject(self) -> str:
-        return self.interview.template.title
+        return self.own.title
 
     @property
     def follow_ups(self) -> bool:
-        return self.interview.template.follow_ups
+        return self.own.follow_ups
 
     @property
     def finished(self) -> bool:
@@ -54,7 +58,7 @@ class Admission:
 
     @property
     def media_folder(self) -> str:
-        return media_folder(self.interview)
+        return folder_of(self.own.organisation, self.own.candidate, self.interview.public_id)
 
 
 def admitted(*, public_id: UUID, session: SessionBase, hello: Hello) -> Admission:
@@ -63,9 +67,10 @@ def admitted(*, public_id: UUID, session: SessionBase, hello: Hello) -> Admissio
     Raises Refused: 4401 for a stranger, a spent ticket or token, 4403 without consent.
     """
     token = session_token(session)
-    interview = interview_for_session_token(public_id=public_id, session_token=token)
-    if interview is None:
+    own = interview_for_session_token(public_id=public_id, session_token=token)
+    if own is None:
         raise Refused(CloseCode.UNAUTHENTICATED, "no interview of this login session")
+    interview = own.interview
     if hello.resume and not resume_allowed(interview=interview, raw=hello.resume):
         raise Refused(CloseCode.UNAUTHENTICATED, "resume token refused")
     if hello.ticket:
@@ -75,7 +80,7 @@ def admitted(*, public_id: UUID, session: SessionBase, hello: Hello) -> Admissio
             raise Refused(CloseCode.UNAUTHENTICATED, "ticket refused") from None
     if interview.consented_at is None or not interview.notice_version:
         raise Refused(CloseCode.NO_CONSENT, "no consent")
-    return Admission(interview=interview, resume=hello.resume)
+    return Admission(own=own, resume=hello.resume)
 
 
 def seated(admission: Admission) -> tuple[Seat, str]:

@@ -10,14 +10,16 @@ import secrets
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Case, DateTimeField, F, QuerySet, Value, When
 from django.utils import timezone
 
 from apps.interviews.models import Interview, Ticket
 from apps.interviews.selectors import Standing
+from apps.ops.statements import Change
 
 TICKET_S = 30
 RESUME_S = 900  # after the last sign of the socket that got the token
@@ -130,16 +132,24 @@ def seated(seat: Seat) -> Iterator[Interview]:
 def _taken(interview: Interview, raw: str) -> bool:
     """Whether the row is still as it was read, and ours from now on."""
     now = timezone.now()
-    changes: dict[str, object] = {
-        "generation": interview.generation + 1,
+    expires_at = now + timedelta(seconds=RESUME_S)
+    known, generation = interview.pk, interview.generation
+    return bool(_TAKING.made(known, generation, generation + 1, _hashed(raw), expires_at, now))
+
+
+def _taking(
+    known: int, generation: int, next_generation: int, resume_hash: str, expires_at: datetime, now: datetime
+) -> tuple[QuerySet[Any, Any], dict[str, Any]]:
+    first = When(status=Interview.Status.NOTICE, then=Value(now, DateTimeField()))
+    begun = When(status=Interview.Status.NOTICE, then=Value(Interview.Status.LIVE.value))
+    return Interview.objects.filter(pk=known, generation=generation), {
+        "generation": next_generation,
         "beat": F("beat") + 1,
-        "resume_hash": _hashed(raw),
-        "resume_expires_at": now + timedelta(seconds=RESUME_S),
+        "resume_hash": resume_hash,
+        "resume_expires_at": expires_at,
+        "status": Case(begun, default=F("status")),
+        "started_at": Case(first, default=F("started_at")),
     }
-    if interview.status == Interview.Status.NOTICE:
-        changes |= {"status": Interview.Status.LIVE, "started_at": now}
-    mine = Interview.objects.filter(pk=interview.pk, generation=interview.generation)
-    return bool(mine.update(**changes))
 
 
 def _is_held(seat: Seat, standing: Standing | None) -> bool:
@@ -148,3 +158,9 @@ def _is_held(seat: Seat, standing: Standing | None) -> bool:
 
 def _hashed(raw: str) -> str:
     return hashlib.sha256(raw.encode()).hexdigest()
+
+
+_TAKING = Change(
+    *(_taking, 101, 102, 103, "the hash of a token"),
+    *(datetime(2001, 1, 1, tzinfo=UTC), datetime(2002, 1, 1, tzinfo=UTC)),
+)
