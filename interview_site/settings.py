@@ -246,7 +246,18 @@ ASR_MODEL = env.setting(
 ASR_DEVICE = env.setting(
     "ASR_DEVICE", env.one_of("cpu", "cuda", "auto"), "cpu", "Where it runs: cpu, cuda or auto."
 )
-ASR_THREADS = env.setting("ASR_THREADS", env.whole_number, 2, "CPU threads of the live speech process.")
+ASR_AT_ONCE = env.setting(
+    "ASR_AT_ONCE",
+    env.whole_number,
+    2,
+    "Live utterances worked on side by side, each in a process of its own (200 MB with base): one a core.",
+)
+ASR_THREADS = env.setting(
+    "ASR_THREADS",
+    env.whole_number,
+    1,
+    "CPU threads of each live speech process. More make small models slower.",
+)
 ASR_URLS = env.setting(
     "ASR_URLS",
     env.http_urls,

@@ -50,7 +50,9 @@ def open_reader(step: Step) -> Iterator[Reader]:
     """One-thread engines that yield to live work: between jobs they hold no memory."""
     with suppress(OSError):
         os.nice(NICE - os.nice(0))
-    engines = build_engines(recognizer_config(threads=1, nice=NICE), _patient(llm_config()), observe=_count)
+    engines = build_engines(
+        recognizer_config(at_once=1, threads=1, nice=NICE), _patient(llm_config()), observe=_count
+    )
     with asyncio.Runner() as runner:
         try:
             yield Reader(engines, runner, step)

@@ -47,7 +47,9 @@ def why_no_speech() -> str:
     return "" if settings.ASR_URLS else speech_model().why
 
 
-def recognizer_config(*, threads: int | None = None, nice: int = 0) -> RecognizerConfig | None:
+def recognizer_config(
+    *, at_once: int | None = None, threads: int | None = None, nice: int = 0
+) -> RecognizerConfig | None:
     """How to run the recogniser; None with neither a model on this disk nor servers."""
     folder = speech_model().folder
     if folder is None and not settings.ASR_URLS:
@@ -56,6 +58,7 @@ def recognizer_config(*, threads: int | None = None, nice: int = 0) -> Recognize
         model_dir=folder,
         device=settings.ASR_DEVICE,
         threads=threads or settings.ASR_THREADS,
+        at_once=at_once or settings.ASR_AT_ONCE,
         nice=nice,
         turn_model_dir=installed("smart-turn", settings.MODELS_DIR),
         remote=RemoteAsrConfig(

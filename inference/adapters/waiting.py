@@ -28,6 +28,8 @@ class Request:
     priority: Priority
     answer: asyncio.Future[Transcript]
     arrived_s: float = field(default_factory=time.monotonic)
+    place: int | None = None  # by arrival in its line; kept when it is put back
+    tries: int = 0
 
     @property
     def given_up(self) -> bool:
@@ -51,14 +53,21 @@ class WaitingLine:
             self._forget_given_up()
         if len(self._heap) >= self._capacity:
             self._push_out(request)
-        heapq.heappush(self._heap, (request.priority, next(self._arrival), request))
+        if request.place is None:
+            request.place = next(self._arrival)
+        heapq.heappush(self._heap, (request.priority, request.place, request))
 
-    def pop(self) -> Request | None:
+    def pop(self, last: Priority | None = None) -> Request | None:
+        """The first in line; None when nobody waits, or nobody of the priority `last` or before it."""
         while self._heap:
-            _, _, request = heapq.heappop(self._heap)
+            _, _, request = self._heap[0]
+            if request.given_up:
+                self._counters["given_up"] += 1
+            elif last is not None and request.priority > last:
+                return None
+            heapq.heappop(self._heap)
             if not request.given_up:
                 return request
-            self._counters["given_up"] += 1
         return None
 
     def hasten(self, speech: Speech) -> None:
@@ -87,31 +96,31 @@ class WaitingLine:
 
 
 class Load:
-    """Which part of the last seconds was work; older ones count less and less."""
+    """Which part of the last seconds was work, over all places; older ones count less and less."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._at_s = clock, clock()
-        self._share, self._working = 0.0, False
+    def __init__(self, clock: Callable[[], float] = time.monotonic, places: int = 1) -> None:
+        self._clock, self._at_s, self._places = clock, clock(), places
+        self._share, self._working = 0.0, 0
 
     @property
     def share(self) -> float:
         now = self._clock()
-        target = float(self._working)
+        target = self._working / self._places
         self._share = target + (self._share - target) * math.exp((self._at_s - now) / LOAD_OVER_S)
         self._at_s = now
         return self._share
 
     @contextmanager
     def work(self) -> Iterator[None]:
-        self._turn(working=True)
+        self._turn(1)
         try:
             yield
         finally:
-            self._turn(working=False)
+            self._turn(-1)
 
-    def _turn(self, *, working: bool) -> None:
+    def _turn(self, more: int) -> None:
         _ = self.share  # what was, until here
-        self._working = working
+        self._working += more
 
 
 def require_speech(speech: Speech) -> None:

@@ -25,7 +25,7 @@ from tests.bench.lockstep import STUCK_S
 from tests.inference.spoken import MODEL, ROOT
 
 OUT = ROOT / "var" / "bench"
-THREADS = 2
+AT_ONCE = 2
 
 
 async def b0(options: Namespace) -> list[Table]:
@@ -115,7 +115,7 @@ async def _run(name: str, options: Namespace) -> list[Table]:
 @asynccontextmanager
 async def _engines(*, patient: bool = False) -> AsyncIterator[Engines]:
     """As a server has them. `patient`: where wall time means nothing, no decode is taken for hung."""
-    config = RecognizerConfig(MODEL, threads=THREADS)
+    config = RecognizerConfig(MODEL, at_once=AT_ONCE)
     config = replace(config, kill_after_s=STUCK_S) if patient else config
     engines = build_engines(config, LlmConfig())
     await start_engines(engines)

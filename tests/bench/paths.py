@@ -18,7 +18,6 @@ from tests.inference.nlp.judging import STORY, STORY_ZH, labelled
 from tests.inference.spoken import MODEL, clip
 
 TAIL_S = 3.0
-THREADS = 2
 
 
 def tail(name: str = "star_quantified", trailing_s: float = 0.0) -> bytes:
@@ -31,7 +30,7 @@ def tail(name: str = "star_quantified", trailing_s: float = 0.0) -> bytes:
 
 def decode_cut_against_padded(rounds: int) -> Table:
     """The same 3 s through the cut window and through Whisper's 30 s, turn by turn in one process."""
-    found = compare_windows(RecognizerConfig(MODEL, threads=THREADS), tail(trailing_s=0.2), rounds)
+    found = compare_windows(RecognizerConfig(MODEL), tail(trailing_s=0.2), rounds)
     times = {"cut": list(found.cut_s), "padded": list(found.padded_s)}
     ratios = [c / p for c, p in zip(times["cut"], times["padded"], strict=True)]
     return Table(
@@ -97,7 +96,7 @@ class _Marks:
 
 async def end_of_speech(rounds: int) -> Table:
     """A 3 s answer at real-time pace, again and again: last words and scores."""
-    engines = build_engines(RecognizerConfig(MODEL, threads=THREADS), LlmConfig())
+    engines = build_engines(RecognizerConfig(MODEL), LlmConfig())
     await start_engines(engines)
     question = QuestionSpec("Tell me about a time you solved a hard technical problem.", "en")
     pcm = tail() + bytes(2 * SAMPLE_RATE * BYTES_PER_SAMPLE)

@@ -20,7 +20,7 @@ WITHIN_S = 60.0
 async def test_a_process_that_cannot_be_started_for_want_of_anything_fails_who_waits_and_is_tried_again(
     model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inference.adapters.faster_whisper.FIRST_BACKOFF_S", 0.01)
+    monkeypatch.setattr("inference.adapters.worker_seat.FIRST_BACKOFF_S", 0.01)
     recognizer = FasterWhisperRecognizer(RecognizerConfig(model_dir))
     with monkeypatch.context() as without_files:
         without_files.setattr(

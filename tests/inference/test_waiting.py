@@ -94,3 +94,33 @@ def test_the_load_is_the_share_of_work_in_the_last_seconds() -> None:
         raise ValueError("broken")
     now += 20 * LOAD_OVER_S
     assert load.share < 0.01
+
+
+def test_the_load_of_two_places_of_which_one_works_is_a_half() -> None:
+    now = 0.0
+    load = Load(lambda: now, places=2)
+    with load.work():
+        now += 20 * LOAD_OVER_S
+        assert 0.49 < load.share < 0.51
+        with load.work():
+            now += 20 * LOAD_OVER_S
+            assert load.share > 0.99
+
+
+async def test_who_may_not_be_served_yet_keeps_the_place() -> None:
+    line = WaitingLine(9, Counter())
+    guess, eager = request(Priority.PARTIAL), request(Priority.EAGER)
+    line.put(guess)
+    assert line.pop(Priority.EAGER) is None
+    line.put(eager)
+    assert [line.pop(Priority.EAGER), line.pop(Priority.EAGER), line.pop()] == [eager, None, guess]
+
+
+async def test_who_is_put_back_goes_before_those_who_came_later() -> None:
+    line = WaitingLine(9, Counter())
+    first, second = request(Priority.FINAL), request(Priority.FINAL)
+    line.put(first)
+    assert line.pop() is first
+    line.put(second)
+    line.put(first)
+    assert [line.pop(), line.pop()] == [first, second]
