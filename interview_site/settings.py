@@ -250,13 +250,13 @@ ASR_AT_ONCE = env.setting(
     "ASR_AT_ONCE",
     env.whole_number,
     2,
-    "Live utterances worked on side by side, each in a process of its own (200 MB with base): one a core.",
+    "Live utterances worked on side by side, each in a process of its own (220 MB with base): one a core.",
 )
 ASR_THREADS = env.setting(
     "ASR_THREADS",
     env.whole_number,
     1,
-    "CPU threads of each live speech process. More make small models slower.",
+    "CPU threads of each live speech process. More made base slower.",
 )
 ASR_URLS = env.setting(
     "ASR_URLS",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any, cast
 from uuid import UUID
 
@@ -273,9 +271,11 @@ def _asked_turns(interview_id: int) -> QuerySet[Any, Any]:
     return Turn.objects.filter(interview_id=interview_id).values_list(*_TURN_FIELDS)
 
 
-def _wanted_events(interview_id: int, after_eid: int, open_turn: int, *more: Q) -> QuerySet[Any, Any]:
+def _wanted_events(
+    interview_id: int, after_eid: int, open_turn: int, more: Q | None = None
+) -> QuerySet[Any, Any]:
     wanted = Q(eid__gt=after_eid) | Q(type__in=(FOLLOW_UP, ENDED)) | Q(turn_number=open_turn)
-    either = reduce(or_, more, wanted)
+    either = wanted | more if more else wanted
     return Event.objects.filter(either, interview_id=interview_id).values_list(*_EVENT_FIELDS)
 
 

@@ -6,6 +6,7 @@ times as long as SQLite needs for it. The queryset stays the source: columns and
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,7 +36,7 @@ class _Built:
         return [param if place is None else adapted[place] for place, param in pairs]
 
 
-class _Statement:
+class _Statement(ABC):
     """`examples` stand for the values, of the same types; each is unlike any other value in the statement."""
 
     def __init__(self, *examples: Any) -> None:
@@ -49,8 +50,8 @@ class _Statement:
         cursor.execute(built.sql, built.filled(values))
         return built
 
-    def _build(self) -> _Built:
-        raise NotImplementedError
+    @abstractmethod
+    def _build(self) -> _Built: ...
 
     def _places(self, params: Sequence[Any]) -> list[int | None]:
         known = {_adapted(example): number for number, example in enumerate(self._examples)}

@@ -125,7 +125,7 @@ class Decoder:
         if chinese_full and reading.seen.language == "zh" and plan.window_s < FULL_WINDOW_S:
             plan = replace(plan, window_s=FULL_WINDOW_S)
             reading = self._read(samples, speech, plan)
-        doubted, other_s = reading.fault is not None, _other_window_s(samples, plan)
+        doubted, other_s = reading.fault is not None, _other_window_s(duration_s(speech.pcm), plan)
         retried = doubted and _in_time(speech, time.perf_counter() - began, other_s / plan.window_s)
         if retried:
             reading = self._again(reading, samples, speech, other_s)
@@ -274,9 +274,12 @@ def _is_worse(second: _Reading, first: _Reading) -> bool:
     return second.fault in {"repetition", "token_limit"} or (second.fault == "truncation" and fewer)
 
 
-def _other_window_s(samples: Floats, plan: _Plan) -> float:
-    cut_s = min(FULL_WINDOW_S, max(MIN_WINDOW_S, samples.size / SAMPLE_RATE + MARGIN_S))
-    return cut_s if plan.window_s >= FULL_WINDOW_S else FULL_WINDOW_S
+def _cut_window_s(length_s: float, lead_s: float) -> float:
+    return min(FULL_WINDOW_S, max(MIN_WINDOW_S, lead_s + length_s + MARGIN_S))
+
+
+def _other_window_s(length_s: float, plan: _Plan) -> float:
+    return FULL_WINDOW_S if plan.window_s < FULL_WINDOW_S else _cut_window_s(length_s, plan.lead_s)
 
 
 def _in_time(speech: Speech, first_s: float, ratio: float) -> bool:
@@ -285,12 +288,12 @@ def _in_time(speech: Speech, first_s: float, ratio: float) -> bool:
 
 
 def _first_plan(speech: Speech, chinese_full: bool) -> _Plan:
-    cut = min(FULL_WINDOW_S, max(MIN_WINDOW_S, duration_s(speech.pcm) + MARGIN_S))
+    lead_s = _lead_s(speech)
     full = speech.full_window or (chinese_full and speech.language == "zh")
-    window_s = FULL_WINDOW_S if full else cut
+    window_s = FULL_WINDOW_S if full else _cut_window_s(duration_s(speech.pcm), lead_s)
     enough = (speech.voiced_s or 0.0) >= PROMPT_MIN_VOICED_S
     terms = speech.terms if enough else ()
-    return _Plan(window_s, _lead_s(speech), terms, hinted=enough)
+    return _Plan(window_s, lead_s, terms, hinted=enough)
 
 
 def _lead_s(speech: Speech) -> float:

@@ -60,11 +60,6 @@ class WorkerSeat:
     def pid(self) -> int | None:
         return self._worker.pid if self._worker else None
 
-    @property
-    def settled(self) -> bool:
-        """Whether its first load succeeded or failed."""
-        return self._told
-
     def begin(self) -> None:
         if self._serving is None:
             self._serving = asyncio.create_task(self._serve(), name="recognizer")
@@ -130,24 +125,23 @@ class WorkerSeat:
     async def _serve_one(self, request: Request) -> None:
         """Whatever happens, nobody is left waiting for an answer."""
         try:
-            if not await self._answer(request):
-                self._again(request)
+            await self._answer(request)
         except asyncio.CancelledError:
             refuse(request, "the recogniser is closed")
             raise
-        except Exception as exc:
+        except Exception as exc:  # what one utterance brings about must not end the seat for all others
             logger.exception("the recogniser's own fault")
             refuse(request, str(_unavailable(exc)))
             await self._lose("was confused")
         finally:
             self._desk.done(request)
 
-    async def _answer(self, request: Request) -> bool:
-        """Try once; False when it failed and may be tried again."""
+    async def _answer(self, request: Request) -> None:
+        """Try once. Failed, it goes back to the line before anything that takes time."""
         worker = self._worker
         if worker is None or request.given_up:
             self._desk.count("given_up")
-            return True
+            return
         if request.tries:
             self._desk.count("retried")
         else:
@@ -157,12 +151,11 @@ class WorkerSeat:
             with self._desk.load.work():
                 await self._decode(worker, request)
         except LostError as exc:
+            self._again(request)
             await self._lose(str(exc))
-            return False
         except DecodeError as exc:
             logger.warning("a decode failed: %s", exc)
-            return False
-        return True
+            self._again(request)
 
     def _again(self, request: Request) -> None:
         """Whoever is free first tries it once more."""

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from inference.adapters.decode import LEAD_S, Decoder, _first_plan, _Reading
+from inference.adapters.decode import LEAD_S, Decoder, _first_plan, _other_window_s, _Reading
 from inference.adapters.guards import Evidence
 from inference.adapters.words import wordless_s
-from inference.assessment import Word
+from inference.assessment import Language, Word
+from inference.audio import BYTES_PER_SAMPLE, SAMPLE_RATE
 from inference.ports import Speech
 from tests.bench.voice import utterances
 from tests.inference.spoken import clip, clips, errors
@@ -145,3 +146,24 @@ def test_speech_that_fills_the_window_has_no_silence_put_before_it(length_s: flo
     pcm = bytes(round(length_s * 16_000) * 2)
     assert _first_plan(Speech(pcm, "zh", voiced_s=length_s), chinese_full=False).lead_s == lead_s
     assert _first_plan(Speech(pcm, None, voiced_s=length_s), chinese_full=False).lead_s == 0.0
+
+
+@pytest.mark.parametrize(
+    ("language", "length_s", "window_s"),
+    [
+        ("en", 3.0, 10.0),
+        ("en", 9.0, 11.0),
+        ("zh", 7.0, 10.0),
+        ("zh", 8.0, 10.5),
+        ("zh", 27.5, 30.0),
+        ("zh", 29.0, 30.0),
+    ],
+)
+def test_two_seconds_of_the_window_stay_behind_the_voice_whatever_is_put_before_it(
+    language: Language, length_s: float, window_s: float
+) -> None:
+    speech = Speech(bytes(round(length_s * SAMPLE_RATE) * BYTES_PER_SAMPLE), language)
+    first = _first_plan(speech, False)
+    assert first.window_s == window_s
+    again = _other_window_s(length_s, replace(first, window_s=30.0))
+    assert again == window_s
