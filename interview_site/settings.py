@@ -300,6 +300,7 @@ RESUME_GRACE_S = env.setting(
     "Seconds after which an interview that nobody came back to is closed and analysed.",
 )
 
+SESSION_ENGINE = "apps.ops.session_store"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 14
 SECURE_REFERRER_POLICY = "same-origin"

@@ -13,9 +13,16 @@ from django.contrib.sessions.backends.base import SessionBase
 
 from apps.interviews.media import folder_of
 from apps.interviews.models import Interview
-from apps.interviews.selectors import OwnInterview, interview_for_session_token
+from apps.interviews.selectors import LiveState, OwnInterview, interview_for_session_token, live_state
 from apps.interviews.services.entry import session_token
-from apps.interviews.services.seats import Seat, TicketRefused, resume_allowed, seat_take, ticket_redeem
+from apps.interviews.services.seats import (
+    InterviewGone,
+    Seat,
+    TicketRefused,
+    resume_allowed,
+    seat_take,
+    ticket_redeem,
+)
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.messages import Hello
 from inference.assessment import Language
@@ -61,6 +68,15 @@ class Admission:
         return folder_of(self.own.organisation, self.own.candidate, self.interview.public_id)
 
 
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """What a socket has that holds its interview: the token that opens the next one, and where it stands."""
+
+    seat: Seat
+    resume_token: str
+    state: LiveState
+
+
 def admitted(*, public_id: UUID, session: SessionBase, hello: Hello) -> Admission:
     """Use the ticket up, or compare the resume token: only a seat uses that up.
 
@@ -83,12 +99,17 @@ def admitted(*, public_id: UUID, session: SessionBase, hello: Hello) -> Admissio
     return Admission(own=own, resume=hello.resume)
 
 
-def seated(admission: Admission) -> tuple[Seat, str]:
-    """Take the interview over from any older socket; the token that opens the next one. Raises Refused."""
+def seated(admission: Admission, events_from: int) -> Seated:
+    """Take the interview over from any older socket. Raises Refused, InterviewGone."""
+    interview = admission.interview
     try:
-        return seat_take(interview=admission.interview, resume=admission.resume)
+        seat, resume_token = seat_take(interview=interview, resume=admission.resume)
     except TicketRefused:
         raise Refused(CloseCode.UNAUTHENTICATED, "resume token used up meanwhile") from None
+    state = live_state(interview_id=interview.pk, after_eid=events_from)
+    if state is None:
+        raise InterviewGone
+    return Seated(seat, resume_token, state)
 
 
 def buffer_key(interview: Interview) -> str:

@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from apps.interviews.selectors import LiveState, live_state, turn_ends_with
+from apps.interviews.selectors import LiveState, turn_ends_with
 from apps.interviews.services.live import event_append, typed_answer_keep
-from apps.interviews.services.seats import InterviewGone
 from apps.live.answer import AnswerSetting, LiveAnswer
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.closing import recorded, recording_kept
@@ -43,7 +42,7 @@ from apps.live.messages import (
 from apps.live.opening import forget_kept, spool_found, turn_begun
 from apps.live.outbox import Outgoing
 from apps.live.recorder import Kept, Place, Verdict, verdict_record
-from apps.live.rows import in_database, insist
+from apps.live.rows import insist
 from apps.live.spool import MAX_UNSYNCED_FRAMES
 from apps.live.spool_sync import SpoolSync
 from inference import events as ev
@@ -79,16 +78,13 @@ class Conductor:
         self._ended = False
         self._missed: list[Outgoing] = []
 
-    async def prepare(self, hello: Hello) -> Welcome:
+    async def prepare(self, hello: Hello, state: LiveState) -> Welcome:
         """Open the turn to go on with, from rows and spool. Raises Superseded, OSError."""
-        interview_id = self._place.seat.interview_id
-        state = await in_database(live_state, interview_id=interview_id, after_eid=hello.events_from)
-        if state is None:
-            raise InterviewGone
         self._ended = state.ended
         closed = [turn for turn in state.course.asked if turn.status != "open"]
         self._committed = {turn.number: turn.sha256 for turn in closed if turn.audio_complete}
-        await asyncio.to_thread(forget_kept, self._place, self._committed)
+        if self._committed:
+            await asyncio.to_thread(forget_kept, self._place, self._committed)
         await self._late.offer(turn for turn in closed if not turn.audio_complete)
         self._choose_language(heard_in(state.events))
         step = next_step(state.course)

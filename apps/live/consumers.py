@@ -18,9 +18,8 @@ from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 
-from apps.interviews.group import ring
 from apps.interviews.services.seats import InterviewGone, Seat, Superseded
-from apps.live import group, process
+from apps.live import process
 from apps.live.admission import Admission, admitted, buffer_key, seated
 from apps.live.answer import AnswerSetting
 from apps.live.close_codes import DRAIN_SPREAD_MS, CloseCode, Refused
@@ -40,7 +39,7 @@ from apps.live.messages import (
 )
 from apps.live.origins import origin_allowed
 from apps.live.outbox import Outbox, Outgoing, encoded
-from apps.live.process import live_sockets, spool_sync
+from apps.live.process import live_sockets, spool_sync, taken_over
 from apps.live.pulse import Pulse
 from apps.live.recorder import Place
 from apps.live.replay import turns
@@ -68,7 +67,7 @@ class Direct(Protocol):
 class LiveConsumer(AsyncWebsocketConsumer):
     """One socket. Binary messages never await; text messages are handled in order by a task of their own."""
 
-    # Channels' own subscription would end the socket with the layer; `group.listen` outlives it.
+    # Channels' own subscription would end the socket with the layer; the process's own outlives it.
     channel_layer_alias = "none"
 
     def __init__(self, room: EngineRoom = process_engines, idle_s: float = IDLE_MS / 1_000) -> None:
@@ -259,30 +258,26 @@ class LiveConsumer(AsyncWebsocketConsumer):
         session = self.scope["session"]
         await turns.enter(self)
         admission = await in_database(admitted, public_id=public_id, session=session, hello=hello)
-        interview_id, limit = admission.interview.pk, settings.MAX_LIVE_SESSIONS
+        interview, limit = admission.public_hex, settings.MAX_LIVE_SESSIONS
         try:
-            await live_sockets.enter(interview_id, self, limit, late=admission.finished)
+            await live_sockets.enter(interview, self, limit, late=admission.finished)
             await self._work(tasks, hello, admission)
         finally:
             self.seat = None
-            live_sockets.leave(interview_id, self)
+            live_sockets.leave(interview, self)
 
     async def _work(self, tasks: asyncio.TaskGroup, hello: Hello, admission: Admission) -> None:
-        seat, resume_token = await in_database(seated, admission)
-        self.seat = seat
-        superseded = {"type": "interview.superseded", "gen": seat.generation}
-        tasks.create_task(ring(admission.public_hex, superseded), name="supersede others")
+        entered = await in_database(seated, admission, hello.events_from)
+        seat = self.seat = entered.seat
+        taken_over.note(admission.public_hex, seat.generation)
         conductor = await self._conductor_for(admission, seat)
         try:
-            welcome = await conductor.prepare(hello)
+            welcome = await conductor.prepare(hello, entered.state)
             self._conductor = conductor
-            await self._welcome(welcome, admission, resume_token)
+            await self._welcome(welcome, admission, entered.resume_token)
             await self._catch_up(conductor, welcome.snapshot.mode)
             tasks.create_task(self._sending(), name="sending")
             tasks.create_task(self._reading(conductor), name="reading")
-            tasks.create_task(
-                group.listen(admission.public_hex, lambda message: self._told(message, seat)), name="group"
-            )
             await conductor.run()
             await self._verdict  # the page leaves on its own; a late `analysis.ready` still reaches it
         finally:
@@ -352,10 +347,9 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 raise Refused(CloseCode.BAD_FRAME, "a second hello")
             await conductor.handle(message)
 
-    def _told(self, message: Mapping[str, Any], seat: Seat) -> None:
-        """A message of the interview's group, from any process."""
+    def told(self, message: Mapping[str, Any]) -> None:
         match message["type"]:
-            case "interview.superseded" if message.get("gen", 0) > seat.generation:
+            case "interview.superseded" if self.seat and message.get("gen", 0) > self.seat.generation:
                 self.end(CloseCode.SUPERSEDED, "a newer page took over elsewhere")
             case "interview.deleted":
                 self.erased()

@@ -1,4 +1,4 @@
-"""Hears what other processes tell about one interview, over the channel layer.
+"""What processes tell each other about interviews, over the channel layer: heard and told by one task each.
 
 A lost layer never ends a live session: listening goes on when it is back.
 """
@@ -12,19 +12,51 @@ from typing import Any
 
 from channels.layers import get_channel_layer
 
-from apps.interviews.group import group_of
+from apps.interviews.group import GROUP, ring_all
 from apps.ops.metrics import FALLBACKS
 
 logger = logging.getLogger(__name__)
 
-JOIN_WITHIN_S = 0.25
+JOIN_WITHIN_S = 2.0  # nobody waits for it
 JOIN_AGAIN_S = 30.0  # a layer that was wiped has forgotten who listens and does not say so
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 8.0
 
+Heard = Callable[[str, Mapping[str, Any]], None]
 
-async def listen(interview_hex: str, heard: Callable[[Mapping[str, Any]], None]) -> None:
-    """Call `heard` for each message of the interview's group, until cancelled."""
+
+class TakenOver:
+    """Interviews that sockets of this process took over, told to the other processes together.
+
+    Where that fails, a socket that was superseded finds out when it looks at its rows.
+    """
+
+    def __init__(self) -> None:
+        self._generations: dict[str, int] = {}
+        self._some: asyncio.Event | None = None
+
+    def note(self, interview_hex: str, generation: int) -> None:
+        self._generations[interview_hex] = generation
+        if self._some is not None:
+            self._some.set()
+
+    async def tell(self) -> None:
+        """Until cancelled."""
+        some = self._some = asyncio.Event()
+        while True:
+            taken, self._generations = self._generations, {}
+            if taken:
+                await ring_all(_superseded(taken))
+            await some.wait()
+            some.clear()
+
+
+def _superseded(taken: Mapping[str, int]) -> dict[str, dict[str, object]]:
+    return {who: {"type": "interview.superseded", "gen": gen} for who, gen in taken.items()}
+
+
+async def listen(heard: Heard) -> None:
+    """Call `heard` with each interview's hex and message, until cancelled."""
     layer = get_channel_layer()
     wait_s = FIRST_WAIT_S
     while layer is not None:
@@ -32,24 +64,26 @@ async def listen(interview_hex: str, heard: Callable[[Mapping[str, Any]], None])
             channel = await layer.new_channel()
             while True:
                 async with asyncio.timeout(JOIN_WITHIN_S):
-                    await layer.group_add(group_of(interview_hex), channel)
+                    await layer.group_add(GROUP, channel)
                 wait_s = FIRST_WAIT_S
                 await _hear(layer, channel, heard)
         except Exception as exc:  # noqa: BLE001 - any failure of the layer means the same: try again
             level = logging.WARNING if wait_s == FIRST_WAIT_S else logging.DEBUG
             logger.log(
-                level, "group of a live interview lost, again in %.0f s: %s", wait_s, type(exc).__name__
+                level, "group of live interviews lost, again in %.0f s: %s", wait_s, type(exc).__name__
             )
             FALLBACKS.labels("layer_lost").inc()
         await asyncio.sleep(wait_s)
         wait_s = min(wait_s * 2, LONGEST_WAIT_S)
 
 
-async def _hear(layer: Any, channel: str, heard: Callable[[Mapping[str, Any]], None]) -> None:
+async def _hear(layer: Any, channel: str, heard: Heard) -> None:
     """Until it is time to join again."""
     try:
         async with asyncio.timeout(JOIN_AGAIN_S):
             while True:
-                heard(await layer.receive(channel))
+                message = await layer.receive(channel)
+                for interview_hex, told in message.get("messages", {}).items():
+                    heard(interview_hex, told)
     except TimeoutError:
         return

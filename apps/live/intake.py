@@ -34,7 +34,10 @@ CATCH_UP = 4.0  # times real time
 BURST_S = 30.0
 OVERDRAWN_S = -30.0
 FRAME_S = FRAME_MS / 1_000
-CROWDED_ROOM = 3  # what is spoken now still passes, what was kept meanwhile follows later
+# While many wait for their welcome, a page that came among them sends nothing at first; then what is spoken
+# now passes, and what was kept meanwhile follows later.
+HELD_S = 5.0
+CROWDED_ROOM = 3
 RATE_WINDOW_US = 3_000_000
 RATE_TOLERANCE = 0.1
 
@@ -115,9 +118,10 @@ class Intake:
         self._conflicts = 0
         self._nacked = -1
         self._turned_away = False
-        self._paused = False  # the page was last told to wait
         self._mismatch_told = False
         self._disk_full = False
+        self._held_until = time.monotonic() + HELD_S if turns.crowded else 0.0
+        self._paused = self.room == 0  # the page was last told to wait
 
     @property
     def converts(self) -> bool:
@@ -130,9 +134,10 @@ class Intake:
         if self._disk_full:
             return 0
         free = MAX_UNSYNCED_FRAMES - self.spool.waiting
+        now = time.monotonic()
         if turns.crowded:
-            free = min(free, CROWDED_ROOM)
-        return max(0, min(free, int(self._allowance.refill(time.monotonic()) / FRAME_S)))
+            free = min(free, 0 if now < self._held_until else CROWDED_ROOM)
+        return max(0, min(free, int(self._allowance.refill(now) / FRAME_S)))
 
     @property
     def window(self) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Coroutine
 
 from django.conf import settings
 
-from apps.live import presence
+from apps.live import group, presence
 from apps.live.close_codes import CloseCode
 from apps.live.engines import process_engines
 from apps.live.expiry import interview_expired
@@ -24,6 +24,7 @@ LEAVE_WITHIN_S = 6.0
 
 live_sockets = Registry()
 spool_sync = SpoolSync()
+taken_over = group.TakenOver()
 _loops: list[asyncio.Task[None]] = []
 
 
@@ -35,6 +36,8 @@ def begin() -> None:
         _started(tick(live_sockets), "ticks of live sockets"),
         _started(presence.watch(live_sockets), "presence"),
         _started(_finaliser().watch(), "finaliser"),
+        _started(group.listen(live_sockets.heard), "group"),
+        _started(taken_over.tell(), "interviews taken over"),
     ]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from apps.interviews.services.seats import Seat
 from apps.live.close_codes import CloseCode, Refused
@@ -22,6 +23,9 @@ class LiveSocket(Protocol):
     def erased(self) -> None:
         """Tell the page that its interview is no more, and close."""
 
+    def told(self, message: Mapping[str, Any]) -> None:
+        """Something about its interview, from any process."""
+
     def tick(self, passed_s: float) -> None:
         """Called about every second. Must not wait."""
 
@@ -29,8 +33,8 @@ class LiveSocket(Protocol):
 class Registry:
     def __init__(self) -> None:
         self._open: set[LiveSocket] = set()
-        self._holders: dict[int, LiveSocket] = {}
-        self._late: set[int] = set()  # interviews that are over: their sockets only bring audio
+        self._holders: dict[str, LiveSocket] = {}  # by the interview's public hex
+        self._late: set[str] = set()  # interviews that are over: their sockets only bring audio
         self._draining = False
 
     def __len__(self) -> int:
@@ -49,27 +53,32 @@ class Registry:
         if len(self._open) > 2 * limit + AT_THE_DOOR:
             raise Refused(CloseCode.FULL, f"{len(self._open)} sockets are open")
 
-    async def enter(self, interview_id: int, socket: LiveSocket, limit: int, *, late: bool = False) -> None:
+    def heard(self, interview: str, message: Mapping[str, Any]) -> None:
+        """To the socket that holds the interview, if it is one of these."""
+        if (socket := self._holders.get(interview)) is not None:
+            socket.told(message)
+
+    async def enter(self, interview: str, socket: LiveSocket, limit: int, *, late: bool = False) -> None:
         """Take the interview's place, ending the socket that holds it. Raises Refused (1012, 4429).
 
         The place is reserved before the first wait. Interviews that are over have places of their own.
         """
         if self._draining:
             raise Refused(CloseCode.RESTART, "the server restarts")
-        older = self._holders.get(interview_id)
+        older = self._holders.get(interview)
         if older is None and self._taken(late=late) >= limit:
             raise Refused(CloseCode.FULL, f"{limit} live sessions are open")
-        self._holders[interview_id] = socket
+        self._holders[interview] = socket
         if late:
-            self._late.add(interview_id)
+            self._late.add(interview)
         if older is not None:
             older.end(CloseCode.SUPERSEDED, "a newer page took over")
             await _let_go(older)
 
-    def leave(self, interview_id: int, socket: LiveSocket) -> None:
-        if self._holders.get(interview_id) is socket:
-            del self._holders[interview_id]
-            self._late.discard(interview_id)
+    def leave(self, interview: str, socket: LiveSocket) -> None:
+        if self._holders.get(interview) is socket:
+            del self._holders[interview]
+            self._late.discard(interview)
 
     def depart(self, socket: LiveSocket) -> None:
         """The socket is closed."""

@@ -298,6 +298,11 @@ class BoundedProtocol(WebSocketProtocol):  # type: ignore[misc]
             self._read_on()
 
     def serverSend(self, content: str | bytes, binary: bool = False) -> None:  # noqa: N802
+        if self.state in {
+            self.STATE_CLOSING,
+            self.STATE_CLOSED,
+        }:  # the client left: the consumer hears it next
+            return
         plain = self.state == self.STATE_OPEN and not self.send_queue and self._perMessageCompress is None
         if plain and isinstance(content, str):
             self.transport.write(text_frame(content.encode()))

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
+import autobahn.websocket.protocol
 import daphne.http_protocol
 import daphne.server
 import daphne.ws_protocol
@@ -31,6 +32,7 @@ from apps.ops.daphne_connections import (
     Limits,
 )
 from apps.ops.descriptors import Descriptors
+from apps.ops.garbage import collect_rarely
 from apps.ops.last_resort import exit_within
 from apps.ops.signals import tell_listening, tell_stopping
 
@@ -54,11 +56,17 @@ def _use_monotonic_clock() -> None:
         module.time = clock  # all they use it for is how long something took
 
 
+def _format_no_logs() -> None:
+    """Of each connection autobahn formats sixty settings for a log at a level that nobody reads."""
+    cast(Any, autobahn.websocket.protocol).pformat = lambda _settings: ""
+
+
 class BoundedServer(Server):  # type: ignore[misc]
     """One web process: listens, watches each connection, and stops in order."""
 
     def __init__(self, application: Application, limits: Limits | None = None, **options: Any) -> None:
         _use_monotonic_clock()
+        _format_no_logs()
         self.limits = limits or Limits()
         self.descriptors = Descriptors()
         options["endpoints"] = [f"{one}:backlog={BACKLOG}" for one in options.get("endpoints", ())]
@@ -72,6 +80,10 @@ class BoundedServer(Server):  # type: ignore[misc]
         options.setdefault("websocket_connect_timeout", HANDSHAKE_S)
         options.setdefault("application_close_timeout", 5)
         super().__init__(_telling_when_read(application), ready_callable=self._prepare, **options)
+
+    def run(self) -> None:
+        collect_rarely()
+        super().run()
 
     def turning_away(self) -> str:
         """Why nobody new is let in just now, or nothing."""

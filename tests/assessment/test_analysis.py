@@ -20,6 +20,7 @@ from apps.assessment.analysis import GivenAnswer, cuts_of, read_again
 from apps.assessment.kept_answers import heard_utterance
 from apps.assessment.models import Report, Score
 from apps.assessment.services import deep_reading_record, report_rebuild, score_record
+from apps.interviews.group import GROUP
 from apps.interviews.models import Interview, Turn, Utterance
 from apps.interviews.services.live import ANALYSE
 from apps.ops.job_kinds import _KINDS
@@ -199,10 +200,11 @@ def test_the_open_page_is_told(redis: str, settings: Settings) -> None:
         connection.close()  # the thread's own
 
     async def listen() -> dict[str, object]:
-        await layer.group_add(f"interview.{interview.public_id.hex}", "page")
+        await layer.group_add(GROUP, interview.public_id.hex)
         await asyncio.to_thread(in_a_worker)
-        message: dict[str, object] = await asyncio.wait_for(layer.receive("page"), 5)
-        return message
+        message = await asyncio.wait_for(layer.receive(interview.public_id.hex), 30)
+        told: dict[str, object] = message["messages"][interview.public_id.hex]
+        return told
 
     assert asyncio.run(listen())["type"] == "interview.analysis"
 

@@ -18,6 +18,7 @@ from apps.assessment.corrections import late_audio_of
 from apps.assessment.models import Correction, Report, Score
 from apps.assessment.services import report_rebuild, score_record
 from apps.assessment.tasks import turns_to_read
+from apps.interviews.group import GROUP
 from apps.interviews.models import Interview, Turn, Utterance
 from apps.interviews.services.live import ANALYSE, CORRECT
 from apps.ops.jobs import job_enqueue
@@ -284,19 +285,19 @@ def test_words_are_not_joined_across_audio_that_is_missing(wav: Wav) -> None:
 def test_the_open_page_is_told(wav: Wav) -> None:
     turn = closed_early(wav)
     audio_comes(turn, wav)
-    layer = get_channel_layer()
+    interview, layer = turn.interview.public_id.hex, get_channel_layer()
     assert layer is not None
-    group = f"interview.{turn.interview.public_id.hex}"
 
     def in_a_worker() -> None:
         corrected(turn)
         connection.close()  # the thread's own
 
     async def listen() -> dict[str, object]:
-        await layer.group_add(group, "page")
+        await layer.group_add(GROUP, interview)
         await asyncio.to_thread(in_a_worker)
-        message: dict[str, object] = await asyncio.wait_for(layer.receive("page"), 30)
-        return message
+        message = await asyncio.wait_for(layer.receive(interview), 30)
+        told: dict[str, object] = message["messages"][interview]
+        return told
 
     told = asyncio.run(listen())
     assert (told["type"], told["turn"], told["late_s"]) == ("interview.corrected", 1, 3.0)

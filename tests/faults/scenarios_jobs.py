@@ -198,7 +198,7 @@ async def _through_the_lack_of_redis(lab: Lab, redis: RedisServer, site: Site, s
     assert (
         await lab.rows(lambda: Interview.objects.get(public_id=page.visitor.interview).status) == "finished"
     )
-    lab.expect_trace("job rings lost|group of a live interview lost")
+    lab.expect_trace("job rings lost|group of live interviews lost")
     await lab.finished(speaking)
 
 

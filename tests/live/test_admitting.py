@@ -83,8 +83,8 @@ async def test_an_older_socket_that_does_not_let_go_sends_the_newer_one_off(
 ) -> None:
     monkeypatch.setattr(registry, "LET_GO_WITHIN_S", 0.02)
     sockets, older, newer = Registry(), Socket(), Socket()
-    await sockets.enter(1, older, limit=9)
+    await sockets.enter("an interview", older, limit=9)
     with pytest.raises(Refused) as refused:
-        await sockets.enter(1, newer, limit=9)
+        await sockets.enter("an interview", newer, limit=9)
     assert refused.value.code == CloseCode.ERROR
     assert older.ended == [CloseCode.SUPERSEDED]

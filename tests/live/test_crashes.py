@@ -15,6 +15,7 @@ import pytest
 from asgiref.sync import async_to_sync
 from channels_redis.core import RedisChannelLayer
 
+from apps.interviews.group import GROUP
 from apps.interviews.models import Interview, Turn
 from apps.interviews.services.live import event_append
 from apps.interviews.services.seats import Seat, Superseded
@@ -259,7 +260,7 @@ def test_other_processes_reach_the_page_through_the_channel_layer(mortal: Server
     with Page(mortal, person) as page, Page(mortal, other) as second:
         page.hello()
         second.hello()
-        time.sleep(0.5)  # the groups are joined beside the conversation
+        time.sleep(0.5)  # the group is joined beside the conversation
         send(redis_url, person, {"type": "interview.corrected", "turn": 1, "late_s": 3.2})
         assert page.until("answer.corrected", turn=1)["late_s"] == 3.2
         send(redis_url, person, {"type": "interview.analysis"})
@@ -274,5 +275,6 @@ def test_other_processes_reach_the_page_through_the_channel_layer(mortal: Server
 
 async def _group_send(redis_url: str, person: Person, message: dict[str, object]) -> None:
     layer = RedisChannelLayer(hosts=[{"address": redis_url + "/1", "socket_timeout": None}])
-    await layer.group_send(f"interview.{person.interview.public_id.hex}", message)
+    about = {person.interview.public_id.hex: message}
+    await layer.group_send(GROUP, {"type": "interviews", "messages": about})
     await layer.close_pools()

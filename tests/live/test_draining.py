@@ -99,7 +99,7 @@ async def test_nobody_comes_in_once_the_door_is_closed() -> None:
         sockets.arrive(late, limit=9)
     assert refused.value.code == CloseCode.RESTART
     with pytest.raises(Refused):
-        await sockets.enter(1, inside, limit=9)
+        await sockets.enter("an interview", inside, limit=9)
     assert not draining.done()  # it waits for those inside
     inside.gone.set()
     await draining

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from channels.layers import InMemoryChannelLayer
 
-from apps.interviews.group import group_of, ring
+from apps.interviews.group import GROUP, ring, ring_all
 from apps.live import group
+from apps.live.registry import Registry
 from tests.live.stack import WITHIN_S
+from tests.live.test_presence import Socket
 
 HEX = "0" * 32
 
@@ -50,16 +52,16 @@ async def heard_through(layer: Layer, monkeypatch: pytest.MonkeyPatch, meanwhile
     """Somebody listens; what is rung after `meanwhile` arrives."""
     monkeypatch.setattr(group, "get_channel_layer", lambda: layer)
     monkeypatch.setattr("apps.interviews.group.get_channel_layer", lambda: layer)
-    heard: list[Mapping[str, Any]] = []
-    listening = asyncio.create_task(group.listen(HEX, heard.append))
-    await until(lambda: group_of(HEX) in layer.groups)
+    heard: list[tuple[str, Mapping[str, Any]]] = []
+    listening = asyncio.create_task(group.listen(lambda who, told: heard.append((who, told))))
+    await until(lambda: GROUP in layer.groups)
     meanwhile()
-    await until(lambda: group_of(HEX) in layer.groups)
+    await until(lambda: GROUP in layer.groups)
     await ring(HEX, {"type": "interview.analysis"})
     await until(lambda: bool(heard))
     assert not listening.done()
     listening.cancel()
-    assert heard == [{"type": "interview.analysis"}]
+    assert heard == [(HEX, {"type": "interview.analysis"})]
 
 
 async def test_a_layer_that_hangs_or_breaks_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,3 +75,41 @@ async def test_a_layer_that_was_wiped_is_joined_again(monkeypatch: pytest.Monkey
     layer = Layer()
     await heard_through(layer, monkeypatch, layer.groups.clear)
     assert layer.joins >= 2
+
+
+async def test_interviews_taken_over_at_once_are_told_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = Layer()
+    monkeypatch.setattr("apps.interviews.group.get_channel_layer", lambda: layer)
+    await layer.group_add(GROUP, "process")
+    taken = group.TakenOver()
+    taken.note("a", 1)
+    taken.note("b", 7)
+    taken.note("a", 2)
+    telling = asyncio.create_task(taken.tell())
+    first = await asyncio.wait_for(layer.receive("process"), WITHIN_S)
+    assert first["messages"] == {
+        "a": {"type": "interview.superseded", "gen": 2},
+        "b": {"type": "interview.superseded", "gen": 7},
+    }
+    taken.note("c", 3)
+    second = await asyncio.wait_for(layer.receive("process"), WITHIN_S)
+    assert list(second["messages"]) == ["c"]
+    telling.cancel()
+
+
+async def test_what_is_rung_reaches_the_socket_that_holds_the_interview_and_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    layer, here = Layer(), Registry()
+    monkeypatch.setattr(group, "get_channel_layer", lambda: layer)
+    monkeypatch.setattr("apps.interviews.group.get_channel_layer", lambda: layer)
+    sockets = {name: Socket() for name in ("a", "b")}
+    for name, socket in sockets.items():
+        await here.enter(name, socket, 10)
+    listening = asyncio.create_task(group.listen(here.heard))
+    await until(lambda: GROUP in layer.groups)
+    await ring_all({"b": {"type": "interview.analysis"}, "elsewhere": {"type": "interview.deleted"}})
+    await until(lambda: bool(sockets["b"].messages))
+    listening.cancel()
+    assert sockets["b"].messages == [{"type": "interview.analysis"}]
+    assert sockets["a"].messages == []

@@ -12,11 +12,22 @@ from weakref import ref
 
 import pytest
 
+from apps.live import intake
 from apps.live.close_codes import CloseCode, Refused
 from apps.live.frames import DISCONTINUITY, decode_frame, encode_frame
-from apps.live.intake import MAX_ANSWER_S, Allowance, Intake, Letterbox, RateCheck, _letterbox
+from apps.live.intake import (
+    CROWDED_ROOM,
+    HELD_S,
+    MAX_ANSWER_S,
+    Allowance,
+    Intake,
+    Letterbox,
+    RateCheck,
+    _letterbox,
+)
 from apps.live.messages import Ack, Nack
 from apps.live.outbox import Outgoing
+from apps.live.replay import Turns
 from apps.live.spool import MAX_UNSYNCED_FRAMES, open_spool
 from inference import events as ev
 from inference.audio import SAMPLE_RATE, AudioChunk, MissingWhy
@@ -160,6 +171,30 @@ def test_a_page_told_to_wait_hears_when_it_may_go_on(desk: Desk) -> None:
     desk.intake.reopen()
     assert isinstance(desk.told[-1], Ack)
     assert desk.told[-1].window > 40
+
+
+def test_a_page_that_came_in_a_crowd_sends_nothing_for_five_seconds_or_until_the_others_are_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd, now_s = Turns(entering=0), [100.0]
+    monkeypatch.setattr(intake, "turns", crowd)
+    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+    crowd.arrives("another")
+    first, second = Desk(), Desk()
+    first.open(tmp_path / "first")
+    second.open(tmp_path / "second")
+    assert (first.intake.window, first.intake.room) == (0, 0)  # what its welcome says
+    now_s[0] += HELD_S
+    first.intake.reopen()
+    assert first.told == [Ack(answer=1, upto=-1, window=CROWDED_ROOM)]
+    now_s[0] -= 1.0
+    second.intake.reopen()
+    assert second.told == []
+    crowd.is_welcome("another")
+    second.intake.reopen()
+    assert [m.window for m in second.told if isinstance(m, Ack)] == [MAX_UNSYNCED_FRAMES]
+    for desk in (first, second):
+        desk.intake.spool.close()
 
 
 def test_an_endless_answer_is_ended_and_later_frames_are_refused(desk: Desk) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from django.db import OperationalError
@@ -29,12 +30,16 @@ class Socket:
         self.told_erased = False
         self.ticks = 0
         self.broken = False
+        self.messages: list[Mapping[str, Any]] = []
 
     def end(self, code: CloseCode, why: str) -> None:
         self.ended.append(code)
 
     def erased(self) -> None:
         self.told_erased = True
+
+    def told(self, message: Mapping[str, Any]) -> None:
+        self.messages.append(message)
 
     def tick(self, passed_s: float) -> None:
         self.ticks += 1

@@ -250,4 +250,5 @@ def test_nothing_is_said_on_a_socket_that_closes_or_is_closed() -> None:
     for protocol, wire in ((closing, closing_wire), (left, left_wire)):
         before = wire.value()
         protocol.say("too late")
+        protocol.serverSend("by a consumer that does not know yet")
         assert wire.value() == before

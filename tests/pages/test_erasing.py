@@ -16,6 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoDbBlocker, Settings
 
 from apps.assessment.models import Correction, Evidence, Report, Score
+from apps.interviews.group import GROUP
 from apps.interviews.models import Candidate, Event, Interview, Ticket, Turn, Utterance
 from apps.ops.jobs import job_enqueue
 from apps.ops.models import Job
@@ -95,9 +96,10 @@ def test_an_open_page_is_told(interview: Interview, redis: str) -> None:
 
     async def received() -> dict[str, object]:
         async with asyncio.timeout(5):
-            return dict(await layer.receive("page"))
+            message = await layer.receive(interview.public_id.hex)
+            return dict(message["messages"][interview.public_id.hex])
 
-    asyncio.run(layer.group_add(f"interview.{interview.public_id.hex}", "page"))
+    asyncio.run(layer.group_add(GROUP, interview.public_id.hex))
     interview_delete(interview=interview)
     assert asyncio.run(received())["type"] == "interview.deleted"
 

@@ -14,8 +14,10 @@ from typing import Any
 from unittest import mock
 
 from apps.interviews.models import Interview
+from apps.interviews.selectors import live_state
 from apps.interviews.services.seats import Seat, resume_allowed, seat_take
 from apps.live import conductor, intake, late, rows, spool
+from apps.live.admission import Seated
 from apps.live.answer import AnswerSetting
 from apps.live.close_codes import CLOSE_TABLE, CloseCode, Refused
 from apps.live.conductor import Conductor
@@ -178,12 +180,13 @@ class Server:
             yield
 
     async def _live(self, hello: Hello) -> None:
-        seat, token = await in_database(self._seat, hello.resume)
+        entered = await in_database(self._seated, hello)
+        seat, token = entered.seat, entered.resume_token
         place = Place(seat, self.spools, self.disk.folder / "media", MEDIA)
         setting = AnswerSetting(self.engines, "en", follow_ups=False, observe=ignore)
         working = Conductor(place, setting, self._sync, self._tell)
         try:
-            welcome = await working.prepare(hello)
+            welcome = await working.prepare(hello, entered.state)
             self._conductor = working
             self._tell(welcome.model_copy(update={"resume_token": token}))
             for missed in working.missed():
@@ -200,10 +203,13 @@ class Server:
         while True:
             await working.handle(await self._inbox.get())
 
-    def _seat(self, resume: str) -> tuple[Seat, str]:
+    def _seated(self, hello: Hello) -> Seated:
         interview = Interview.objects.get(pk=self.interview.pk)
-        good = resume_allowed(interview=interview, raw=resume)
-        return seat_take(interview=interview, resume=resume if good else "")
+        good = resume_allowed(interview=interview, raw=hello.resume)
+        seat, token = seat_take(interview=interview, resume=hello.resume if good else "")
+        state = live_state(interview_id=interview.pk, after_eid=hello.events_from)
+        assert state is not None
+        return Seated(seat, token, state)
 
     def _tell(self, message: Outgoing) -> None:
         name = {Ack: "ack", Committed: "committed"}.get(type(message), "other")
