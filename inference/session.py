@@ -124,13 +124,13 @@ class AnswerSession:
         self._end("text")
         return True
 
-    def thinking(self) -> None:
-        """ "I'm thinking": no clock strikes for a while."""
-        self._waits(self._clocks.think(self._at_s))
+    def thinking(self, now_s: float = 0.0) -> None:
+        """ "I'm thinking": no clock strikes for a while. `now_s`: what was recorded, if not all is heard."""
+        self._waits(self._clocks.think(max(now_s, self._at_s)))
 
-    def here(self) -> None:
+    def here(self, now_s: float = 0.0) -> None:
         """Somebody is there, though nothing is said."""
-        self._waits(self._clocks.here(self._at_s))
+        self._waits(self._clocks.here(max(now_s, self._at_s)))
 
     def _waits(self, until_s: float) -> None:
         """Told, and thereby kept: the session that goes on after a lost line gives the same time."""

@@ -195,10 +195,10 @@ class LiveAnswer:
         self._begin_waiting()
 
     def thinking(self) -> None:
-        self._session.thinking()
+        self._session.thinking(self.spool.samples / SAMPLE_RATE)
 
     def here(self) -> None:
-        self._session.here()
+        self._session.here(self.spool.samples / SAMPLE_RATE)
 
     def hold(self, held: bool) -> None:
         self._session.hold(held)

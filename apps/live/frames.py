@@ -30,8 +30,8 @@ MAX_PCM_BYTES = SAMPLE_RATE * BYTES_PER_SAMPLE * MAX_MS // 1_000
 FRAME_MS = 100
 _CRC_AT = HEADER.size - 4
 _NO_CRC = b"\0\0\0\0"
-# For more zlib lets go of the interpreter's lock and waits for it again: a frame took 180 µs beside a busy thread,
-# and takes 12.
+# For more zlib lets go of the interpreter's lock and waits for it again: beside a busy thread a frame took
+# 180 µs, and takes 12.
 _CRC_AT_ONCE = 5_000
 
 

@@ -6,8 +6,9 @@ Plain is a binary message in one masked frame, as audio comes, and a text messag
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
+from autobahn.websocket import xormasker
 
 _BINARY_WHOLE = 0x82  # FIN, no extension, binary
 _TEXT_WHOLE = 0x81
@@ -15,10 +16,7 @@ _MASKED = 0x80
 _LENGTH_IN_16 = 126
 _LENGTH_IN_64 = 127
 _MASK_BYTES = 4
-# numpy lets go of the interpreter's lock for more than 500, and autobahn's masker three times a message: each
-# time the loop waits for other threads (150 µs a frame beside a busy one, or 47).
-_WORDS_AT_ONCE = 480
-_WORD_BYTES = 8
+_masks: Any = xormasker  # untyped
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +27,8 @@ class Plain:
     end: int
 
     def payload(self, data: bytes) -> bytes:
-        mask, payload = data[self.begin - _MASK_BYTES : self.begin], bytearray(data[self.begin : self.end])
-        if whole := len(payload) // _WORD_BYTES:
-            words = np.frombuffer(payload, np.uint64, whole)
-            key = np.frombuffer(mask * (_WORD_BYTES // _MASK_BYTES), np.uint64)
-            for at in range(0, whole, _WORDS_AT_ONCE):
-                words[at : at + _WORDS_AT_ONCE] ^= key
-        for at in range(whole * _WORD_BYTES, len(payload)):
-            payload[at] ^= mask[at % _MASK_BYTES]
-        return bytes(payload)
+        masker = _masks.create_xor_masker(data[self.begin - _MASK_BYTES : self.begin], self.end - self.begin)
+        return bytes(masker.process(data[self.begin : self.end]))
 
 
 def plain_binary(data: bytes) -> Plain | None:

@@ -75,6 +75,19 @@ async def test_whoever_answers_when_asked_is_waited_for() -> None:
     assert played.outcome.assessment is not None
 
 
+async def test_whoever_answers_while_older_audio_is_still_heard_is_waited_for_from_then_on() -> None:
+    played = Played()
+    session = AnswerSession(engines(), brief())
+    hearing = asyncio.create_task(hear(session, played))
+    await play(session, silence(46))
+    session.here(60.0)  # the recording is that long already
+    await play(session, silence(92))
+    assert "turn.ended" not in played.types  # counted from second 46 it would have at 136
+    await play(session, silence(14))
+    await hearing
+    assert 149 < played.of(ev.TurnEnded)[0].at_s < 151
+
+
 async def test_words_that_no_engine_could_hear_are_no_missing_answer() -> None:
     lost = ScriptedRecognizer(EngineUnavailable("gone"))
     played = await answer(speech(2), silence(100), on=engines(lost))

@@ -88,5 +88,6 @@ async def _speak(number: int, page: LivePage, acks: Acks, beat_s: tuple[float, f
         acks.record(number, page)
         if due >= shows_at:
             shows_at += HERE_EVERY_S
-            with suppress(ConnectionClosed):
-                await page.say(type="here", answer=page.open_answer)
+            if page.open_answer:
+                with suppress(ConnectionClosed):
+                    await page.say(type="here", answer=page.open_answer)
