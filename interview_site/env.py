@@ -61,16 +61,21 @@ def boolean(raw: str) -> bool:
     raise ValueError("use 1 or 0")
 
 
-def whole_number(raw: str) -> int:
-    number = int(raw) if raw.isdigit() else 0
-    if number < 1:
-        raise ValueError("use a whole number, 1 or more")
-    return number
+def whole_number(most: int) -> Callable[[str], int]:
+    """From 1 to `most`: beyond it nobody means it, and the machine would not bear it."""
+
+    def parse(raw: str) -> int:
+        number = int(raw) if raw.isdecimal() else 0
+        if not 1 <= number <= most:
+            raise ValueError(f"use a whole number from 1 to {most}")
+        return number
+
+    return parse
 
 
 def seconds(least: int, most: int) -> Callable[[str], int]:
     def parse(raw: str) -> int:
-        number = int(raw) if raw.isdigit() else -1
+        number = int(raw) if raw.isdecimal() else -1
         if not least <= number <= most:
             raise ValueError(f"use seconds, from {least} to {most}")
         return number
@@ -79,7 +84,7 @@ def seconds(least: int, most: int) -> Callable[[str], int]:
 
 
 def port(raw: str) -> int:
-    number = int(raw) if raw.isdigit() else 0
+    number = int(raw) if raw.isdecimal() else 0
     if not 1 <= number <= 65_535:
         raise ValueError("use a port from 1 to 65535")
     return number

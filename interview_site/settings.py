@@ -248,13 +248,13 @@ ASR_DEVICE = env.setting(
 )
 ASR_AT_ONCE = env.setting(
     "ASR_AT_ONCE",
-    env.whole_number,
+    env.whole_number(64),
     2,
     "Live utterances worked on side by side, each in a process of its own (220 MB with base): one a core.",
 )
 ASR_THREADS = env.setting(
     "ASR_THREADS",
-    env.whole_number,
+    env.whole_number(64),
     1,
     "CPU threads of each live speech process. More made base slower.",
 )
@@ -269,7 +269,10 @@ ASR_URLS = env.setting(
 ASR_REMOTE_MODEL = env.setting("ASR_REMOTE_MODEL", env.text, "whisper-1", "Model name to ask ASR_URLS for.")
 ASR_API_KEY = env.setting("ASR_API_KEY", env.text, "", "Sent as a bearer token to ASR_URLS.", "none")
 ASR_REMOTE_AT_ONCE = env.setting(
-    "ASR_REMOTE_AT_ONCE", env.whole_number, 4, "Utterances that each server of ASR_URLS works on at once."
+    "ASR_REMOTE_AT_ONCE",
+    env.whole_number(256),
+    4,
+    "Utterances that each server of ASR_URLS works on at once.",
 )
 LLM_URLS = env.setting(
     "LLM_URLS",
@@ -289,7 +292,7 @@ METRICS_TOKEN = env.setting(
 )
 MAX_LIVE_SESSIONS = env.setting(
     "MAX_LIVE_SESSIONS",
-    env.whole_number,
+    env.whole_number(10_000),
     10,
     "Live interviews one web process takes; a page beyond them is told to wait (close code 4429).",
 )

@@ -32,9 +32,12 @@ PRODUCTION = {"DEBUG": "0", "SECRET_KEY": "kV8-Tq2w9" * 6, "ALLOWED_ORIGINS": "h
     ("parse", "raw"),
     [
         (boolean, "maybe"),
-        (whole_number, "0"),
-        (whole_number, "-3"),
-        (whole_number, "ten"),
+        (whole_number(64), "0"),
+        (whole_number(64), "-3"),
+        (whole_number(64), "ten"),
+        (whole_number(64), "²"),
+        (whole_number(64), "65"),
+        (whole_number(64), "999"),
         (seconds(10, 60), "9"),
         (seconds(10, 60), "61"),
         (seconds(10, 60), "soon"),
@@ -43,6 +46,7 @@ PRODUCTION = {"DEBUG": "0", "SECRET_KEY": "kV8-Tq2w9" * 6, "ALLOWED_ORIGINS": "h
         (redis_url, "http://host"),
         (port, "99999"),
         (port, "0"),
+        (port, "²"),
         (database_url, "foo://x"),
         (database_url, "mysql://host/name"),
         (email_url, "host:25"),
@@ -54,8 +58,9 @@ def test_a_wrong_value_names_its_variable(parse: object, raw: str, monkeypatch: 
         Setting("SOMETHING", parse, None, "").read()  # type: ignore[arg-type]
 
 
-def test_seconds_within_their_bounds_are_taken() -> None:
+def test_numbers_within_their_bounds_are_taken() -> None:
     assert [seconds(10, 60)(raw) for raw in ("10", "60")] == [10, 60]
+    assert [whole_number(64)(raw) for raw in ("1", "64")] == [1, 64]
 
 
 def test_a_wrong_address_is_shown_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
