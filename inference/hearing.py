@@ -166,6 +166,7 @@ class Ears:
         self.lock = threading.Lock()
         self._model, self._tick_s, self._observe = model, tick_s, observe
         self._pushed = threading.Condition(self.lock)
+        self._ending = threading.Event()
         self._ready: dict[Hearing, None] = {}  # in the order of their next turn
         self._thread: threading.Thread | None = None
         self._idle = False
@@ -195,6 +196,7 @@ class Ears:
         """End the thread. Also at the process's end: while it is inside the model, that would abort it."""
         with self.lock:
             self._closed = True
+            self._ending.set()
             self._pushed.notify_all()
             thread = self._thread
         if thread is not None:
@@ -222,7 +224,7 @@ class Ears:
             worked_s = time.monotonic() - began
             self._look(began, worked_s)
             if not behind:
-                time.sleep(max(0.0, self._tick_s - worked_s))
+                self._ending.wait(max(0.0, self._tick_s - worked_s))
 
     def _awaits(self) -> bool:
         """Sleep until there is something to hear; False to end the thread."""

@@ -126,17 +126,19 @@ class AnswerSession:
 
     def thinking(self, now_s: float = 0.0) -> None:
         """ "I'm thinking": no clock strikes for a while. `now_s`: what was recorded, if not all is heard."""
-        self._waits(self._clocks.think(max(now_s, self._at_s)))
+        at_s = max(now_s, self._at_s)
+        self._waits(at_s, self._clocks.think(at_s))
 
     def here(self, now_s: float = 0.0) -> None:
         """Somebody is there, though nothing is said."""
-        self._waits(self._clocks.here(max(now_s, self._at_s)))
+        at_s = max(now_s, self._at_s)
+        self._waits(at_s, self._clocks.here(at_s))
 
-    def _waits(self, until_s: float) -> None:
+    def _waits(self, at_s: float, until_s: float) -> None:
         """Told, and thereby kept: the session that goes on after a lost line gives the same time."""
         if self._ended is None and abs(until_s - self._waits_until_s) >= TOLD_EVERY_S:
             self._waits_until_s = until_s
-            self._emit(ev.TurnWaits(turn=self._brief.turn, at_s=self._at_s, until_s=until_s))
+            self._emit(ev.TurnWaits(turn=self._brief.turn, at_s=at_s, until_s=until_s))
 
     def hold(self, held: bool) -> None:
         """Whether the speaker talks with a key held: then silence ends nothing."""

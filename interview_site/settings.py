@@ -156,8 +156,9 @@ _REDIS = (
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
+        # A web process joins its group anew every 30 s; one that died is soon out of it.
         # redis-py 8 gives up a blocking read after 5 s, which would kill every idle socket.
-        "CONFIG": {"hosts": [{"address": _REDIS + "/1", "socket_timeout": None}]},
+        "CONFIG": {"hosts": [{"address": _REDIS + "/1", "socket_timeout": None}], "group_expiry": 120},
     }
 }
 CELERY_BROKER_URL = _REDIS + "/0"

@@ -22,13 +22,13 @@ async def ring(interview_hex: str, message: Mapping[str, object]) -> None:
     await ring_all({interview_hex: message})
 
 
-async def ring_all(messages: Mapping[str, Mapping[str, object]]) -> None:
+async def ring_all(messages: Mapping[str, Mapping[str, object]], within_s: float = SEND_WITHIN_S) -> None:
     """The same for several interviews, in one message."""
     layer = get_channel_layer()
     if layer is None:
         return
     try:
-        async with asyncio.timeout(SEND_WITHIN_S):
+        async with asyncio.timeout(within_s):
             await layer.group_send(GROUP, {"type": "interviews", "messages": dict(messages)})
     except Exception as exc:  # noqa: BLE001 - any failure of the layer means the same: not told
         kinds = sorted({str(message["type"]) for message in messages.values()})

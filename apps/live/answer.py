@@ -101,6 +101,10 @@ class LiveAnswer:
             self._note_end(self._ended)
 
     @property
+    def over(self) -> bool:
+        return self._over.is_set()
+
+    @property
     def number(self) -> int:
         return self.step.number
 

@@ -96,6 +96,8 @@ class Conductor:
         elif step is not None:
             announced = await self._open(step, state)
             self._compare(hello)
+            if self._answer is not None and not self._answer.over:
+                self._answer.intake.hold()
         lost = hello.events_from > state.last_eid
         self._missed = [Reload()] if lost else [*state.after(hello.events_from), *announced]
         return self._welcome(finished=step is None)
@@ -251,6 +253,8 @@ class Conductor:
     async def _ask(self, step: Step) -> None:
         for event in await self._open(step):
             self._tell(event)
+        if self._answer is not None:
+            self._answer.intake.acknowledge()  # the welcome's window may have been 0, and a page goes by it
         if self._finishing:  # said while there was no open turn to end
             self._finish()
 

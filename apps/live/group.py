@@ -17,7 +17,7 @@ from apps.ops.metrics import FALLBACKS
 
 logger = logging.getLogger(__name__)
 
-JOIN_WITHIN_S = 2.0  # nobody waits for it
+WITHIN_S = 2.0  # to join and to tell, where nobody waits for it: a busy loop may need as long
 JOIN_AGAIN_S = 30.0  # a layer that was wiped has forgotten who listens and does not say so
 FIRST_WAIT_S = 1.0
 LONGEST_WAIT_S = 8.0
@@ -46,7 +46,7 @@ class TakenOver:
         while True:
             taken, self._generations = self._generations, {}
             if taken:
-                await ring_all(_superseded(taken))
+                await ring_all(_superseded(taken), WITHIN_S)
             await some.wait()
             some.clear()
 
@@ -58,12 +58,12 @@ def _superseded(taken: Mapping[str, int]) -> dict[str, dict[str, object]]:
 async def listen(heard: Heard) -> None:
     """Call `heard` with each interview's hex and message, until cancelled."""
     layer = get_channel_layer()
-    wait_s = FIRST_WAIT_S
+    wait_s, channel = FIRST_WAIT_S, ""
     while layer is not None:
         try:
-            channel = await layer.new_channel()
+            channel = channel or await layer.new_channel()
             while True:
-                async with asyncio.timeout(JOIN_WITHIN_S):
+                async with asyncio.timeout(WITHIN_S):
                     await layer.group_add(GROUP, channel)
                 wait_s = FIRST_WAIT_S
                 await _hear(layer, channel, heard)
@@ -77,6 +77,14 @@ async def listen(heard: Heard) -> None:
         wait_s = min(wait_s * 2, LONGEST_WAIT_S)
 
 
+def _give(heard: Heard, interview_hex: str, told: Mapping[str, Any]) -> None:
+    """What one interview cannot be told, perhaps by a newer version, keeps nothing from others."""
+    try:
+        heard(interview_hex, told)
+    except Exception:
+        logger.exception("a message of another process could not be taken")
+
+
 async def _hear(layer: Any, channel: str, heard: Heard) -> None:
     """Until it is time to join again."""
     try:
@@ -84,6 +92,6 @@ async def _hear(layer: Any, channel: str, heard: Heard) -> None:
             while True:
                 message = await layer.receive(channel)
                 for interview_hex, told in message.get("messages", {}).items():
-                    heard(interview_hex, told)
+                    _give(heard, interview_hex, told)
     except TimeoutError:
         return

@@ -120,8 +120,8 @@ class Intake:
         self._turned_away = False
         self._mismatch_told = False
         self._disk_full = False
-        self._held_until = time.monotonic() + HELD_S if turns.crowded else 0.0
-        self._paused = self.room == 0  # the page was last told to wait
+        self._held_until = 0.0
+        self._paused = False  # the page was last told to wait
 
     @property
     def converts(self) -> bool:
@@ -143,6 +143,11 @@ class Intake:
     def window(self) -> int:
         """Seqs that may be un-ACKed: those that wait for the disk and those there is room for."""
         return 0 if self._disk_full else self.spool.next - self.spool.kept + self.room
+
+    def hold(self) -> None:
+        """Its page is to be welcomed: among many others it sends nothing at first."""
+        if turns.crowded:
+            self._held_until, self._paused = time.monotonic() + HELD_S, True
 
     def take(self, frame: Frame) -> None:
         """Accept or answer one frame. Raises Refused with the code to close with."""

@@ -100,6 +100,7 @@ class LateAnswers:
         """Go on with an answer that was just closed without its last frames."""
         late = self._begin(answer.spool, kept.recording.duration_s)
         late.end = answer.last_word
+        late.intake.acknowledge()  # its page may have been told to wait
         if answer.turned_away or late.end is not None:
             late.intake.ask_again()
         self._check(late)

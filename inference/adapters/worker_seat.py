@@ -137,7 +137,7 @@ class WorkerSeat:
             self._desk.done(request)
 
     async def _answer(self, request: Request) -> None:
-        """Try once. Failed, it goes back to the line before anything that takes time."""
+        """Try once. Failed, it goes back to the line."""
         worker = self._worker
         if worker is None or request.given_up:
             self._desk.count("given_up")
@@ -151,8 +151,8 @@ class WorkerSeat:
             with self._desk.load.work():
                 await self._decode(worker, request)
         except LostError as exc:
-            self._again(request)
             await self._lose(str(exc))
+            self._again(request)
         except DecodeError as exc:
             logger.warning("a decode failed: %s", exc)
             self._again(request)

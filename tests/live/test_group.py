@@ -44,7 +44,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("JOIN_WITHIN_S", "FIRST_WAIT_S", "LONGEST_WAIT_S"):
+    for name in ("WITHIN_S", "FIRST_WAIT_S", "LONGEST_WAIT_S"):
         monkeypatch.setattr(group, name, 0.02)
 
 
@@ -113,3 +113,23 @@ async def test_what_is_rung_reaches_the_socket_that_holds_the_interview_and_no_o
     listening.cancel()
     assert sockets["b"].messages == [{"type": "interview.analysis"}]
     assert sockets["a"].messages == []
+
+
+async def test_one_message_that_cannot_be_taken_keeps_nothing_from_other_interviews(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    layer, heard = Layer(), list[str]()
+    monkeypatch.setattr(group, "get_channel_layer", lambda: layer)
+    monkeypatch.setattr("apps.interviews.group.get_channel_layer", lambda: layer)
+
+    def hear(who: str, told: Mapping[str, Any]) -> None:
+        heard.append(who)
+        if who == "a":
+            raise KeyError("late_s")
+
+    listening = asyncio.create_task(group.listen(hear))
+    await until(lambda: GROUP in layer.groups)
+    await ring_all({"a": {"type": "interview.corrected"}, "b": {"type": "interview.analysis"}})
+    await until(lambda: heard == ["a", "b"])
+    assert layer.joins == 1
+    listening.cancel()
